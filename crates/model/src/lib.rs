@@ -1,0 +1,22 @@
+//! What is asked of a data store and what it answers: operations, values, outcomes, capabilities.
+//!
+//! Plain values only: nothing here does I/O, reads a clock or knows a particular system. The
+//! workload makes [`Operation`]s, a system answers them with an [`Outcome`] and fills an
+//! [`Answer`], and the layers above agree on [`Capabilities`] and [`Durability`] before a server
+//! starts.
+
+mod answer;
+mod capability;
+mod durability;
+mod endpoint;
+mod operation;
+mod outcome;
+mod schema;
+
+pub use answer::{Answer, Row};
+pub use capability::{Capabilities, Feature, Support};
+pub use durability::Durability;
+pub use endpoint::{Address, Endpoint, Secret};
+pub use operation::{FieldValue, Fields, Operation, OperationKind};
+pub use outcome::{Failure, FailureKind, Outcome};
+pub use schema::Schema;
