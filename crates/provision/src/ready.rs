@@ -1,0 +1,242 @@
+//! Asking a server whether it is ready, and whether it is the one that was started: on a port that
+//! was free a moment ago, somebody else may answer.
+
+use std::{
+    fs,
+    io::{self, BufRead, BufReader, ErrorKind, Read, Write},
+    net::{SocketAddr, TcpStream},
+    os::unix::net::UnixStream,
+    path::Path,
+    time::Duration,
+};
+
+use assay_model::Address;
+
+/// The user that PostgreSQL is set up with, a superuser without a password.
+pub(crate) const POSTGRES_USER: &str = "bench";
+/// The database that PostgreSQL is set up with.
+pub(crate) const POSTGRES_DATABASE: &str = "postgres";
+
+/// How long one attempt waits for a connection, and for each reply.
+const ATTEMPT_LIMIT: Duration = Duration::from_secs(2);
+
+/// The longest reply that is read.
+const REPLY_BYTES: u64 = 1 << 20;
+
+/// How a product is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Probe {
+    /// `PING`, then `INFO server` for its process number.
+    Redis,
+    /// `stats` for its process number.
+    Memcached,
+    /// A login, and the process number in `postmaster.pid`.
+    Postgres,
+}
+
+/// What an attempt found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    /// The server that was started serves.
+    Ready,
+    /// Not yet, and why.
+    NotYet(String),
+}
+
+impl Probe {
+    /// One attempt: is the server `pid` with its data in `data` ready at `address`?
+    pub fn attempt(self, address: &Address, pid: u32, data: &Path) -> Readiness {
+        let asked = connect(address).and_then(|stream| match self {
+            Probe::Redis => ask_redis(stream, pid),
+            Probe::Memcached => ask_memcached(stream, pid),
+            Probe::Postgres => ask_postgres(stream, pid, data),
+        });
+        asked.unwrap_or_else(|error| Readiness::NotYet(error.to_string()))
+    }
+}
+
+trait Stream: Read + Write {}
+impl<T: Read + Write> Stream for T {}
+
+fn connect(address: &Address) -> io::Result<Box<dyn Stream>> {
+    match address {
+        Address::Tcp { host, port } => {
+            let ip = host.parse().map_err(|_| io::Error::other(format!("'{host}' is no IP")))?;
+            let stream = TcpStream::connect_timeout(&SocketAddr::new(ip, *port), ATTEMPT_LIMIT)?;
+            stream.set_read_timeout(Some(ATTEMPT_LIMIT))?;
+            stream.set_write_timeout(Some(ATTEMPT_LIMIT))?;
+            Ok(Box::new(stream))
+        }
+        Address::Unix(path) => {
+            let stream = UnixStream::connect(path)?;
+            stream.set_read_timeout(Some(ATTEMPT_LIMIT))?;
+            stream.set_write_timeout(Some(ATTEMPT_LIMIT))?;
+            Ok(Box::new(stream))
+        }
+    }
+}
+
+fn if_ours(answering: Option<u32>, pid: u32) -> Readiness {
+    match answering {
+        Some(answering) if answering == pid => Readiness::Ready,
+        Some(other) => Readiness::NotYet(format!(
+            "process {other} answers at its address, and not process {pid} that was started"
+        )),
+        None => Readiness::NotYet("what answers does not tell its process number".to_owned()),
+    }
+}
+
+fn ask_redis(mut stream: impl Stream, pid: u32) -> io::Result<Readiness> {
+    stream.write_all(b"PING\r\n")?;
+    let mut stream = BufReader::new(stream.take(REPLY_BYTES));
+    let mut line = String::new();
+    stream.read_line(&mut line)?;
+    if line.trim_end() != "+PONG" {
+        return Ok(Readiness::NotYet(format!("PING was answered with '{}'", line.trim_end())));
+    }
+    stream.get_mut().get_mut().write_all(b"INFO server\r\n")?;
+    line.clear();
+    stream.read_line(&mut line)?;
+    let length = line.trim_end().strip_prefix('$').and_then(|length| length.parse().ok());
+    let Some(length) = length else {
+        return Ok(Readiness::NotYet(format!("INFO was answered with '{}'", line.trim_end())));
+    };
+    let mut info = String::new();
+    stream.take(length).read_to_string(&mut info)?;
+    let answering = info.lines().find_map(|line| line.strip_prefix("process_id:"));
+    Ok(if_ours(answering.and_then(|number| number.trim().parse().ok()), pid))
+}
+
+fn ask_memcached(mut stream: impl Stream, pid: u32) -> io::Result<Readiness> {
+    stream.write_all(b"stats\r\n")?;
+    let mut answering = None;
+    for line in BufReader::new(stream.take(REPLY_BYTES)).lines() {
+        let line = line?;
+        if line == "END" {
+            return Ok(if_ours(answering, pid));
+        }
+        match line.strip_prefix("STAT ").and_then(|stat| stat.split_once(' ')) {
+            Some(("pid", number)) => answering = number.parse().ok(),
+            Some(_) => {}
+            None => return Ok(Readiness::NotYet(format!("stats was answered with '{line}'"))),
+        }
+    }
+    Err(ErrorKind::UnexpectedEof.into())
+}
+
+/// A login by protocol 3.0. A server that still starts refuses it with SQLSTATE 57P03.
+fn ask_postgres(mut stream: impl Stream, pid: u32, data: &Path) -> io::Result<Readiness> {
+    let mut body = 196_608_u32.to_be_bytes().to_vec();
+    for text in ["user", POSTGRES_USER, "database", POSTGRES_DATABASE, ""] {
+        body.extend_from_slice(text.as_bytes());
+        body.push(0);
+    }
+    stream.write_all(&(body.len() as u32 + 4).to_be_bytes())?;
+    stream.write_all(&body)?;
+    loop {
+        let mut header = [0; 5];
+        stream.read_exact(&mut header)?;
+        let [kind, length @ ..] = header;
+        let length = u64::from(u32::from_be_bytes(length)).saturating_sub(4);
+        if length > REPLY_BYTES {
+            return Ok(Readiness::NotYet("what answers is not PostgreSQL".to_owned()));
+        }
+        let mut body = vec![0; length as usize];
+        stream.read_exact(&mut body)?;
+        match kind {
+            b'E' => return Ok(Readiness::NotYet(postgres_error(&body))),
+            b'Z' => break,
+            _ => {}
+        }
+    }
+    // Terminate; the server may close first.
+    let _ = stream.write_all(&[b'X', 0, 0, 0, 4]);
+    let status = fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
+    Ok(if_ours(status.lines().next().and_then(|number| number.trim().parse().ok()), pid))
+}
+
+/// The message and the SQLSTATE of an error response.
+fn postgres_error(body: &[u8]) -> String {
+    let field = |code: u8| {
+        body.split(|&byte| byte == 0)
+            .find(|field| field.first() == Some(&code))
+            .map(|field| String::from_utf8_lossy(&field[1..]).into_owned())
+            .unwrap_or_default()
+    };
+    format!("{} ({})", field(b'M'), field(b'C'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::TcpListener, thread};
+
+    use super::*;
+
+    /// A listener that answers the first bytes of its first client with each of `replies`.
+    fn answering(replies: &'static [&'static [u8]]) -> Address {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            for reply in replies {
+                let mut bytes = [0; 512];
+                let _ = stream.read(&mut bytes);
+                stream.write_all(reply).expect("the client reads");
+            }
+        });
+        Address::Tcp { host: "127.0.0.1".into(), port }
+    }
+
+    const INFO: &[&[u8]] =
+        &[b"+PONG\r\n", b"$42\r\n# Server\r\nredis_version:7\r\nprocess_id:42\r\n\r\n"];
+
+    #[test]
+    fn a_redis_server_that_is_not_the_one_started_is_not_ready() {
+        let none = Path::new("/nonexistent");
+        assert_eq!(Probe::Redis.attempt(&answering(INFO), 42, none), Readiness::Ready);
+        match Probe::Redis.attempt(&answering(INFO), 43, none) {
+            Readiness::NotYet(why) => assert!(why.contains("process 42 answers"), "{why}"),
+            Readiness::Ready => panic!("process 42 is not process 43"),
+        }
+    }
+
+    #[test]
+    fn a_redis_server_that_loads_is_not_ready() {
+        let loading = answering(&[b"-LOADING Redis is loading the dataset in memory\r\n"]);
+        match Probe::Redis.attempt(&loading, 42, Path::new("/nonexistent")) {
+            Readiness::NotYet(why) => assert!(why.contains("LOADING"), "{why}"),
+            Readiness::Ready => panic!("it is loading"),
+        }
+    }
+
+    #[test]
+    fn memcached_is_asked_for_its_process() {
+        let stats = answering(&[b"STAT pid 42\r\nSTAT uptime 1\r\nEND\r\n"]);
+        assert_eq!(
+            Probe::Memcached.attempt(&stats, 42, Path::new("/nonexistent")),
+            Readiness::Ready
+        );
+    }
+
+    #[test]
+    fn a_postgres_server_that_starts_up_is_not_ready() {
+        let starting: &[&[u8]] =
+            &[b"E\0\0\0\x34SFATAL\0C57P03\0Mthe database system is starting\0\0"];
+        match Probe::Postgres.attempt(&answering(starting), 42, Path::new("/nonexistent")) {
+            Readiness::NotYet(why) => {
+                assert_eq!(why, "the database system is starting (57P03)");
+            }
+            Readiness::Ready => panic!("it is starting"),
+        }
+    }
+
+    #[test]
+    fn nobody_there_is_not_ready() {
+        let port = crate::port::free().expect("a port");
+        let nobody = Address::Tcp { host: "127.0.0.1".into(), port };
+        for probe in [Probe::Redis, Probe::Memcached, Probe::Postgres] {
+            let readiness = probe.attempt(&nobody, 42, Path::new("/nonexistent"));
+            assert!(matches!(readiness, Readiness::NotYet(_)), "{readiness:?}");
+        }
+    }
+}

