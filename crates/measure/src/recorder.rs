@@ -59,6 +59,7 @@ pub struct Recorder {
     kinds: [Option<Box<KindRecorder>>; KINDS],
     failed: Histogram<u64>,
     errors: [[u64; FAILURES]; KINDS],
+    failures_by_second: BTreeMap<u32, u64>,
     messages: Vec<String>,
     tick_end_ns: u64,
     in_tick: u32,
@@ -92,6 +93,7 @@ impl Recorder {
             kinds: Default::default(),
             failed: empty_histogram(),
             errors: [[0; FAILURES]; KINDS],
+            failures_by_second: BTreeMap::new(),
             messages: Vec::with_capacity(MESSAGES_KEPT),
             tick_end_ns: window.from_ns.saturating_add(TICK_NS),
             in_tick: 0,
@@ -128,7 +130,7 @@ impl Recorder {
         self.first_start_ns = self.first_start_ns.min(times.started_ns);
         self.last_finish_ns = self.last_finish_ns.max(times.finished_ns);
         let response_ns = times.finished_ns.saturating_sub(times.intended_ns);
-        if *outcome == Outcome::Done {
+        if matches!(outcome, Outcome::Done) {
             self.in_tick += 1;
             self.in_window += u64::from(times.finished_ns < self.window.until_ns);
             let recorder = self.kinds[kind.index()].as_mut().expect("the kind was announced");
@@ -146,6 +148,8 @@ impl Recorder {
         let Some(failure) = outcome.failure_kind() else { return };
         self.failed.saturating_record(response_ns);
         self.errors[kind.index()][failure.index()] += 1;
+        let second = (self.ticks.len() / TICKS_PER_SECOND) as u32;
+        *self.failures_by_second.entry(second).or_default() += 1;
         if self.messages.len() < MESSAGES_KEPT
             && let Outcome::Failed(failed) = outcome
         {
@@ -193,6 +197,7 @@ impl Recorder {
             kinds: BTreeMap::new(),
             failed: self.failed,
             errors: BTreeMap::new(),
+            failures_by_second: self.failures_by_second,
             messages: self.messages,
             ticks: self.ticks,
             seconds: BTreeMap::new(),
@@ -250,13 +255,15 @@ pub struct Recorded {
     pub failed: Histogram<u64>,
     /// How many operations failed, by kind of operation and of failure.
     pub errors: BTreeMap<(OperationKind, FailureKind), u64>,
+    /// How many operations failed in each second from the window's start, by the time they ended.
+    pub failures_by_second: BTreeMap<u32, u64>,
     /// The first few different failures in the store's words.
     pub messages: Vec<String>,
     /// How many operations succeeded in each tenth of a second from the window's start, by the time
     /// they finished.
     pub ticks: Vec<u32>,
     /// Response times by second from the window's start, by the time they finished. Seconds in
-    /// which a kind did not finish are absent. These are up to one second old thread by thread.
+    /// which a kind did not finish are absent.
     pub seconds: BTreeMap<(u32, OperationKind), Histogram<u64>>,
     /// When the first counted operation started.
     pub first_start_ns: u64,
@@ -285,6 +292,9 @@ impl Recorded {
         self.failed += &other.failed;
         for (key, count) in other.errors {
             *self.errors.entry(key).or_default() += count;
+        }
+        for (second, count) in other.failures_by_second {
+            *self.failures_by_second.entry(second).or_default() += count;
         }
         for message in other.messages {
             if self.messages.len() < MESSAGES_KEPT && !self.messages.contains(&message) {

@@ -1,0 +1,137 @@
+//! What stands under a group's table: what systems cannot do, errors, caveats, what the durability
+//! level means to each.
+
+use anstyle::{AnsiColor, Style};
+use assay_results::Cell;
+
+use crate::{
+    text::{counted, escape, grouped},
+    verdict::NO_DB,
+};
+
+const RED: Style = AnsiColor::Red.on_default();
+const DIM: Style = Style::new().dimmed();
+
+/// A paragraph under the table.
+pub struct Note {
+    /// The paragraph, not yet wrapped.
+    pub text: String,
+    /// How it is shown.
+    pub style: Style,
+}
+
+/// Caveats of a group, each once, in the order of their numbers.
+pub struct Caveats<'a> {
+    texts: Vec<&'a str>,
+}
+
+impl<'a> Caveats<'a> {
+    /// Collects the caveats of `cells`.
+    pub fn of(cells: &[&'a Cell]) -> Caveats<'a> {
+        let mut texts: Vec<&str> = Vec::new();
+        for caveat in cells.iter().flat_map(|cell| &cell.caveats) {
+            if !texts.contains(&caveat.text.as_str()) {
+                texts.push(&caveat.text);
+            }
+        }
+        Caveats { texts }
+    }
+
+    /// The numbers of a cell's caveats, as in `[1,3]`; empty without any.
+    pub fn marks(&self, cell: &Cell) -> String {
+        let numbers: Vec<String> = self
+            .texts
+            .iter()
+            .zip(1..)
+            .filter(|(text, _)| cell.caveats.iter().any(|caveat| caveat.text == **text))
+            .map(|(_, number): (_, u32)| number.to_string())
+            .collect();
+        if numbers.is_empty() { String::new() } else { format!("[{}]", numbers.join(",")) }
+    }
+
+    fn notes(&self) -> impl Iterator<Item = Note> {
+        self.texts.iter().zip(1..).map(|(text, number): (_, u32)| Note {
+            text: format!("[{number}] {}", escape(text)),
+            style: DIM,
+        })
+    }
+}
+
+/// Every note of a group, those that matter most first.
+pub fn notes(group: &[&Cell], caveats: &Caveats<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for cell in group {
+        let system = escape(&cell.system);
+        if let Some(why) = &cell.unsupported {
+            notes.push(Note {
+                text: format!("{system}: not supported: {}", escape(why)),
+                style: Style::new(),
+            });
+        }
+        if cell.wrong_answers > 0 {
+            let count = counted(cell.wrong_answers, "wrong answer");
+            notes.push(Note { text: format!("{system}: {count}"), style: RED.bold() });
+        }
+        if cell.failed() > 0 {
+            notes.push(Note { text: failures(cell), style: RED });
+        }
+    }
+    if group.iter().any(|cell| cell.unsupported.is_none() && cell.repeats == 1) {
+        notes.push(Note {
+            text: "n=1: a single repeat; how far another would differ is not known, so nothing \
+                   is ranked for sure (--repeats 5, or auto)"
+                .to_owned(),
+            style: DIM,
+        });
+    }
+    notes.extend(caveats.notes());
+    notes.extend(durability(group));
+    notes
+}
+
+/// What the durability level means to each system: `durability none: memory only (redis, memory);
+/// fsync=off (postgres)`.
+fn durability(group: &[&Cell]) -> Option<Note> {
+    let mut settings: Vec<(&str, Vec<String>)> = Vec::new();
+    let told = |cell: &&&Cell| {
+        cell.unsupported.is_none() && cell.driver != NO_DB && !cell.durability.setting.is_empty()
+    };
+    for cell in group.iter().filter(told) {
+        let system = escape(&cell.system);
+        match settings.iter_mut().find(|(setting, _)| *setting == cell.durability.setting) {
+            Some((_, systems)) => systems.push(system),
+            None => settings.push((&cell.durability.setting, vec![system])),
+        }
+    }
+    let texts: Vec<String> = match settings.as_slice() {
+        [] => return None,
+        [(setting, _)] => vec![escape(setting)],
+        several => several
+            .iter()
+            .map(|(setting, systems)| format!("{} ({})", escape(setting), systems.join(", ")))
+            .collect(),
+    };
+    let level = group[0].durability.level;
+    Some(Note { text: format!("durability {level}: {}", texts.join("; ")), style: DIM })
+}
+
+/// `redis: 3 timeout, 1 missing of 20,000 operations failed: read timeout: …`.
+fn failures(cell: &Cell) -> String {
+    let kinds: Vec<String> = cell
+        .errors
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(kind, count)| format!("{} {}", grouped(*count), kind.name()))
+        .collect();
+    let mut text = format!(
+        "{}: {} of {} failed",
+        escape(&cell.system),
+        kinds.join(", "),
+        counted(cell.operations, "operation")
+    );
+    if let Some(first) = cell.error_messages.first() {
+        text.push_str(": ");
+        text.push_str(&escape(first));
+    }
+    text
+}

@@ -1,0 +1,95 @@
+//! One sentence a group: who leads, by how much, and who ties.
+
+use assay_results::{Cell, Mode, Rank, Ratio, group_cells, rank};
+
+use crate::{
+    text::{counted, escape, listed},
+    units::ratio,
+};
+
+/// The driver whose figures are the harness's own cost; it is no competitor.
+pub const NO_DB: &str = "null";
+
+/// The sentences for every group with at least two systems to set against each other, for example
+/// `memory is 2.13× (2.02–2.25) sqlite on ycsb/a with 1 client; redis and valkey tie`.
+pub fn verdicts(cells: &[Cell]) -> Vec<String> {
+    group_cells(cells).iter().filter_map(|group| verdict(group)).collect()
+}
+
+/// The competitors of a group with their ranks, best first.
+pub fn competitors<'a>(group: &[&'a Cell]) -> Vec<(&'a Cell, Rank)> {
+    let cells: Vec<&Cell> = group.iter().copied().filter(|cell| cell.driver != NO_DB).collect();
+    let mut ranked: Vec<(&Cell, Rank)> =
+        cells.iter().zip(rank(&cells)).filter_map(|(cell, rank)| Some((*cell, rank?))).collect();
+    // A stable order: by place, and among ties by the figure.
+    ranked.sort_by(|(a, x), (b, y)| {
+        let rates = b.throughput_ops_per_s.median.total_cmp(&a.throughput_ops_per_s.median);
+        x.place.cmp(&y.place).then(rates)
+    });
+    ranked
+}
+
+/// The sentence for one group, if there is anything to compare.
+pub fn verdict(group: &[&Cell]) -> Option<String> {
+    let ranked = competitors(group);
+    let (first, first_rank) = ranked.first()?;
+    if ranked.len() < 2 {
+        return None;
+    }
+    let on =
+        format!("on {} with {}", escape(&first.workload), counted(first.clients.into(), "client"));
+    if ranked.iter().any(|(_, rank)| !rank.decided) {
+        let leader = escape(&first.system);
+        return Some(format!("{leader} leads {on} by a single repeat, which decides nothing"));
+    }
+    let at = |place: u32| -> Vec<String> {
+        let there = ranked.iter().filter(|(_, rank)| rank.place == place);
+        there.map(|(cell, _)| escape(&cell.system)).collect()
+    };
+    let leaders = at(first_rank.place);
+    let next = ranked.iter().find(|(_, rank)| rank.place != first_rank.place);
+    let mut clauses = Vec::new();
+    match next {
+        None => clauses.push(format!("{} tie {on}", listed(&leaders))),
+        Some((cell, rank)) => {
+            if leaders.len() > 1 {
+                clauses.push(format!("{} tie at the top", listed(&leaders)));
+            }
+            clauses.push(lead(first, cell, rank.to_best, &on));
+        }
+    }
+    let mut places: Vec<u32> = ranked.iter().map(|(_, rank)| rank.place).collect();
+    places.dedup();
+    for place in places.into_iter().skip(1) {
+        let tied = at(place);
+        if tied.len() > 1 {
+            clauses.push(format!("{} tie", listed(&tied)));
+        }
+    }
+    Some(clauses.join("; "))
+}
+
+/// `a is 2.13× (2.02–2.25) b on …`; in an open loop, of times: `b's p99 is 2.13× (…) a's on …`.
+fn lead(best: &Cell, next: &Cell, to_best: Option<Ratio>, on: &str) -> String {
+    let (best_name, next_name) = (escape(&best.system), escape(&next.system));
+    match (to_best, best.mode) {
+        (None, _) => format!("{best_name} is ahead of {next_name} {on}"),
+        (Some(of_times), Mode::Open { .. }) => {
+            format!("{next_name}'s p99 is {} {best_name}'s {on}", times(&of_times))
+        }
+        (Some(to_best), Mode::Closed) => {
+            format!("{best_name} is {} {next_name} {on}", times(&to_best.inverted()))
+        }
+    }
+}
+
+/// `2.13× (2.02–2.25)`.
+pub fn times(of: &Ratio) -> String {
+    let middle = ratio(of.ratio);
+    match (of.low, of.high) {
+        (Some(low), Some(high)) if ratio(low) != ratio(high) => {
+            format!("{middle}× ({}–{})", ratio(low), ratio(high))
+        }
+        _ => format!("{middle}×"),
+    }
+}

@@ -1,0 +1,233 @@
+//! Reading runs back: whole, unfinished, or cut short by a crash.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{
+    FORMAT_VERSION, ResultsError, RunHeader, TrialRecord,
+    folder::{HEADER_FILE, TRIALS_FOLDER},
+};
+
+/// The name that stands for the newest run of a results folder.
+const LATEST: &str = "latest";
+
+/// A run as read back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The run's folder.
+    pub path: PathBuf,
+    /// The run as a whole.
+    pub header: RunHeader,
+    /// The trials that ended, in the order in which they ran.
+    pub trials: Vec<TrialRecord>,
+}
+
+impl Run {
+    /// Reads the run in `path`: a run folder, or `<results folder>/latest` for the newest run
+    /// there.
+    ///
+    /// # Errors
+    /// [`ResultsError::NotARun`] with what to name instead, [`ResultsError::Newer`],
+    /// [`ResultsError::Damaged`] or [`ResultsError::Read`].
+    pub fn open(path: &Path) -> Result<Run, ResultsError> {
+        let path = resolve(path)?;
+        let header: RunHeader = read_json(&path.join(HEADER_FILE))?;
+        let mut trials = Vec::new();
+        for file in record_files(&path.join(TRIALS_FOLDER))? {
+            trials.push(read_json::<TrialRecord>(&file)?);
+        }
+        trials.sort_by_key(|trial| trial.trial);
+        Ok(Run { path, header, trials })
+    }
+
+    /// Where a trial's interval log is, if it has one.
+    pub fn interval_log_path(&self, trial: &TrialRecord) -> Option<PathBuf> {
+        // A record from elsewhere must not lead out of its folder.
+        let name = Path::new(trial.interval_log.as_deref()?).file_name()?;
+        Some(self.path.join(TRIALS_FOLDER).join(name))
+    }
+}
+
+/// Reads one trial's record.
+///
+/// # Errors
+/// [`ResultsError::Newer`], [`ResultsError::Damaged`] or [`ResultsError::Read`].
+pub fn read_trial(path: &Path) -> Result<TrialRecord, ResultsError> {
+    read_json(path)
+}
+
+fn resolve(path: &Path) -> Result<PathBuf, ResultsError> {
+    if path.join(HEADER_FILE).is_file() {
+        return Ok(path.to_owned());
+    }
+    let not_a_run = |why: String| Err(ResultsError::NotARun { path: path.to_owned(), why });
+    if path.file_name().is_some_and(|name| name == LATEST) && !path.exists() {
+        let parent = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        return match runs_in(parent).pop() {
+            Some(newest) => Ok(newest),
+            None => not_a_run(format!(
+                "there is no run in {}: make one with 'assay run'",
+                parent.display()
+            )),
+        };
+    }
+    if !path.exists() {
+        return not_a_run("there is no such folder".to_owned());
+    }
+    if path.is_file() {
+        return not_a_run("it is a file; name the folder that holds run.json".to_owned());
+    }
+    match runs_in(path).pop() {
+        Some(newest) => not_a_run(format!(
+            "it holds runs: name one of them, as in {}, or {}",
+            newest.display(),
+            path.join(LATEST).display()
+        )),
+        None => not_a_run("it has no run.json".to_owned()),
+    }
+}
+
+/// The run folders in `folder`, oldest first: their names begin with the time.
+fn runs_in(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut runs: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok())
+        .map(|entry| entry.path())
+        .filter(|path| path.join(HEADER_FILE).is_file())
+        .collect();
+    runs.sort_by_key(|path| {
+        let started = read_json::<RunHeader>(&path.join(HEADER_FILE)).map(|run| run.started_at);
+        (started.ok(), path.clone())
+    });
+    runs
+}
+
+/// The files that are whole records. A run that ended before its first trial has none.
+fn record_files(folder: &Path) -> Result<Vec<PathBuf>, ResultsError> {
+    let reading = |source| ResultsError::Read { path: folder.to_owned(), source };
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(reading)?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(reading)?.path();
+        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
+        if !hidden && path.extension().is_some_and(|extension| extension == "json") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Reads a file of ours: the version first, so that a newer file is not taken for a damaged one.
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultsError> {
+    let text =
+        fs::read(path).map_err(|source| ResultsError::Read { path: path.to_owned(), source })?;
+    let damaged = |why: String| ResultsError::Damaged { path: path.to_owned(), why };
+    let json: Value = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    let found = json
+        .get("format_version")
+        .and_then(Value::as_u64)
+        .ok_or_else(|| damaged("it has no format_version".to_owned()))?;
+    if found > u64::from(FORMAT_VERSION) {
+        return Err(ResultsError::Newer { path: path.to_owned(), found, known: FORMAT_VERSION });
+    }
+    serde_json::from_value(json).map_err(|error| damaged(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RunFolder;
+
+    fn run_in(parent: &Path, started_at: &str) -> RunFolder {
+        let mut header = RunHeader::starting(vec![], Value::Null);
+        header.started_at = started_at.parse().unwrap();
+        let folder = RunFolder::create(parent, header).unwrap();
+        let record = TrialRecord { trial: 1, system: "null".into(), ..TrialRecord::default() };
+        folder.write_trial(&record, None).unwrap();
+        folder
+    }
+
+    fn message(path: &Path) -> String {
+        Run::open(path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn latest_is_the_newest_run_of_a_results_folder() {
+        let parent = tempfile::tempdir().unwrap();
+        run_in(parent.path(), "2026-01-02T00:00:00Z");
+        let newest = run_in(parent.path(), "2026-01-03T00:00:00Z");
+        run_in(parent.path(), "2026-01-01T00:00:00Z");
+        let run = Run::open(&parent.path().join("latest")).unwrap();
+        assert_eq!(run.header.id, newest.header().id);
+        let hint = message(parent.path());
+        assert!(hint.contains("name one of them") && hint.contains("latest"), "{hint}");
+    }
+
+    #[test]
+    fn what_is_no_run_is_said_to_be_none() {
+        let parent = tempfile::tempdir().unwrap();
+        assert!(message(&parent.path().join("latest")).contains("assay run"));
+        assert!(message(&parent.path().join("gone")).contains("no such folder"));
+        assert!(message(parent.path()).contains("no run.json"));
+        let file = parent.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(message(&file).contains("it is a file"));
+    }
+
+    #[test]
+    fn a_newer_format_is_not_taken_for_damage() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = run_in(parent.path(), "2026-01-02T00:00:00Z");
+        fs::write(folder.path().join("run.json"), "{\"format_version\": 99, \"new\": 1}").unwrap();
+        let error = message(folder.path());
+        assert!(error.contains("format version 99") && error.contains("newer Assay"), "{error}");
+    }
+
+    #[test]
+    fn leftovers_of_a_crash_are_passed_over_and_damage_is_named() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = run_in(parent.path(), "2026-01-02T00:00:00Z");
+        let trials = folder.path().join("trials");
+        fs::write(trials.join(".unfinished-abc.tmp"), "{\"format_ver").unwrap();
+        fs::write(trials.join(".unfinished-abc.json"), "{").unwrap();
+        assert_eq!(Run::open(folder.path()).unwrap().trials.len(), 1);
+        for (text, why) in [("{\"format_ver", "EOF"), ("{}", "no format_version")] {
+            fs::write(trials.join("0009-x.json"), text).unwrap();
+            let error = message(folder.path());
+            assert!(error.contains("0009-x.json") && error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_field_of_the_same_format_is_no_error() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = run_in(parent.path(), "2026-01-02T00:00:00Z");
+        let file = record_files(&folder.path().join("trials")).unwrap().remove(0);
+        let mut json: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        json["added_later"] = Value::from(1);
+        fs::write(&file, json.to_string()).unwrap();
+        assert_eq!(read_trial(&file).unwrap().system, "null");
+    }
+
+    #[test]
+    fn an_interval_log_stays_in_its_folder() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = run_in(parent.path(), "2026-01-02T00:00:00Z");
+        let run = Run::open(folder.path()).unwrap();
+        let trial =
+            TrialRecord { interval_log: Some("../../x.hlog".into()), ..TrialRecord::default() };
+        assert_eq!(run.interval_log_path(&trial), Some(run.path.join("trials/x.hlog")));
+    }
+}
