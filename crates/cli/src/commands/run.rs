@@ -1,0 +1,120 @@
+//! `assay run`: plans, walks the trials, shows the table.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use anyhow::{Context, bail};
+use assay_experiment::Plan;
+use assay_provision::{Folders, Warden};
+use assay_results::{Run, RunFolder, RunHeader, export, json_line, summarize};
+use assay_runner::{deploy::Ground, run as runner};
+
+use super::resolve;
+use crate::{
+    args::{Format, Output, RunArguments},
+    progress::Progress,
+};
+
+/// The exit status of an interrupted run, as shells have it for SIGINT.
+const INTERRUPTED: u8 = 130;
+
+/// Runs an experiment.
+pub fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
+    let RunArguments { experiment, overrides, properties, output } = arguments;
+    let (plan, notes) = resolve::plan(experiment, overrides, properties)?;
+    if !output.quiet {
+        notes.iter().for_each(|note| eprintln!("assay: {note}"));
+    }
+    carry_out(&plan, &output)
+}
+
+/// Carries a plan out and shows its results.
+pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
+    let ground = ground(plan)?;
+    runner::check_servers(plan, &ground)?;
+    let interrupt = interruptible()?;
+    let command_line =
+        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let mut header = RunHeader::starting(command_line, serde_json::to_value(plan)?);
+    header.git_revision = option_env!("ASSAY_GIT_REVISION").map(str::to_owned);
+    let mut folder = RunFolder::create(&output.results, header)?;
+    let path = folder.path().to_owned();
+
+    let progress = Progress::new(output.quiet);
+    let report = runner::run(plan, &ground, &mut folder, &interrupt, &progress);
+    progress.finish();
+
+    let run = Run::open(&path)?;
+    show(&run, output.format())?;
+    if !output.quiet {
+        eprintln!("records: {}", path.display());
+    }
+    let report = report?;
+    for (cell, error) in &report.failures {
+        eprintln!("assay: {cell}: {error}");
+    }
+    for disagreement in &report.disagreements {
+        eprintln!("assay: wrong answers: {disagreement}");
+    }
+    if report.interrupted {
+        eprintln!("assay: interrupted; {} trials are kept", run.trials.len());
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(match report.failures.is_empty() && report.disagreements.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+/// Prints a run in the format asked for.
+pub fn show(run: &Run, format: Format) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match format {
+        Format::Ycsb => export::export(run, export::Format::Ycsb, &mut out)?,
+        Format::Json => {
+            for cell in summarize(&run.trials) {
+                writeln!(out, "{}", json_line(&cell))?;
+            }
+        }
+        Format::Table => {
+            let cells = summarize(&run.trials);
+            let color = assay_report::color_wanted();
+            write!(out, "{}", assay_report::render(&cells, assay_report::terminal_width(), color))?;
+        }
+    }
+    Ok(())
+}
+
+fn ground(plan: &Plan) -> anyhow::Result<Ground> {
+    // Not by name: the program may be replaced while it runs.
+    let program = PathBuf::from("/proc/self/exe");
+    let warden = Warden { program, leading_args: vec![crate::WARDEN.into()] };
+    let data_folder = plan.data_folder.clone().unwrap_or_else(std::env::temp_dir);
+    check_data_folder(&data_folder)?;
+    Ok(Ground { folders: Folders::from_env(), warden, data_folder })
+}
+
+fn check_data_folder(folder: &Path) -> anyhow::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let shown: PathBuf = folder.into();
+    bail!("{} is no folder: choose another with --data-folder", shown.display())
+}
+
+/// A flag that SIGINT, SIGTERM and SIGHUP set. A second signal ends the process at once; its
+/// wardens still clean up.
+fn interruptible() -> anyhow::Result<Arc<AtomicBool>> {
+    use signal_hook::{consts, flag};
+    let interrupt = Arc::new(AtomicBool::new(false));
+    for signal in [consts::SIGINT, consts::SIGTERM, consts::SIGHUP] {
+        flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&interrupt))
+            .and_then(|_| flag::register(signal, Arc::clone(&interrupt)))
+            .context("cannot catch signals")?;
+    }
+    Ok(interrupt)
+}

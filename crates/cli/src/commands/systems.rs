@@ -1,0 +1,160 @@
+//! `assay systems`: what is found, where, which version, what each can do, how to get the others.
+
+use std::{io::Write, process::ExitCode};
+
+use anyhow::bail;
+use assay_model::Support;
+use assay_provision::{Folders, Installed};
+use assay_systems::{Driver, Place, registry::DRIVERS};
+use serde_json::json;
+
+use crate::args::SystemsArguments;
+
+/// Lists the systems, briefly or in full.
+pub fn systems(arguments: SystemsArguments) -> anyhow::Result<ExitCode> {
+    let folders = Folders::from_env();
+    let drivers = match arguments.names.is_empty() {
+        true => DRIVERS.to_vec(),
+        false => named(&arguments.names)?,
+    };
+    let mut out = std::io::stdout().lock();
+    for driver in drivers {
+        let found = Found::look(driver, &folders);
+        if arguments.json {
+            writeln!(out, "{}", found.json())?;
+        } else {
+            found.print(&mut out, !arguments.names.is_empty())?;
+        }
+    }
+    if !arguments.json && arguments.names.is_empty() {
+        writeln!(out, "\n`assay systems NAME` says everything of one: layouts, settings, levels.")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn named(names: &[String]) -> anyhow::Result<Vec<&'static Driver>> {
+    names
+        .iter()
+        .map(|name| match assay_systems::registry::find(name) {
+            Some(driver) => Ok(driver),
+            None => bail!("unknown system '{name}': `assay systems` lists all"),
+        })
+        .collect()
+}
+
+/// A driver and what was found of its server.
+pub struct Found {
+    /// The driver.
+    pub driver: &'static Driver,
+    /// The server, if the driver needs one.
+    server: Option<Result<Installed, String>>,
+}
+
+impl Found {
+    /// Looks for a driver's server.
+    pub fn look(driver: &'static Driver, folders: &Folders) -> Found {
+        let server = match driver.place {
+            Place::Embedded => None,
+            Place::Server { recipe, .. } => assay_provision::recipe(recipe).map(|recipe| {
+                assay_provision::require(recipe, folders).map_err(|error| error.to_string())
+            }),
+        };
+        Found { driver, server }
+    }
+
+    /// Whether the system can be run here.
+    pub fn is_ready(&self) -> bool {
+        !matches!(self.server, Some(Err(_)))
+    }
+
+    fn status(&self) -> String {
+        match &self.server {
+            None => "in the binary".into(),
+            Some(Ok(installed)) => {
+                format!("{} at {}", installed.version, installed.binary.display())
+            }
+            Some(Err(missing)) => missing.clone(),
+        }
+    }
+
+    fn print(&self, out: &mut dyn Write, full: bool) -> std::io::Result<()> {
+        let driver = self.driver;
+        let mark = if self.is_ready() { "✓" } else { "✗" };
+        writeln!(out, "{mark} {:<10} {}", driver.name, driver.summary)?;
+        writeln!(out, "  {:<10} {}", "", self.status())?;
+        if !full {
+            return Ok(());
+        }
+        for layout in driver.layouts {
+            writeln!(out, "\n  layout {}:{}: {}", driver.name, layout.name, layout.summary)?;
+            let can = (driver.capabilities)(layout.name);
+            for (what, support) in
+                [("scans", &can.scan), ("deletes", &can.delete), ("counting", &can.count)]
+            {
+                match support {
+                    Support::Native => writeln!(out, "    {what}: yes")?,
+                    Support::Emulated(how) => writeln!(out, "    {what}: by the driver: {how}")?,
+                    Support::Unsupported(why) => writeln!(out, "    {what}: no: {why}")?,
+                }
+            }
+            for (level, setting) in can.durability {
+                writeln!(out, "    durability {level}: {setting}")?;
+            }
+        }
+        let server_settings = match &self.server {
+            Some(Ok(installed)) => installed.recipe.settings,
+            _ => &[],
+        };
+        if !driver.settings.is_empty() || !server_settings.is_empty() {
+            writeln!(out, "\n  settings, as in {}+NAME=VALUE:", driver.name)?;
+        }
+        for setting in driver.settings {
+            setting_line(out, setting.name, setting.default, setting.summary)?;
+        }
+        for setting in server_settings {
+            setting_line(out, setting.name, setting.default, setting.summary)?;
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let driver = self.driver;
+        let layouts: Vec<_> = driver
+            .layouts
+            .iter()
+            .map(|layout| {
+                let can = (driver.capabilities)(layout.name);
+                let levels: serde_json::Map<_, _> = can
+                    .durability
+                    .iter()
+                    .map(|(level, setting)| (level.name().to_owned(), json!(setting)))
+                    .collect();
+                json!({
+                    "name": layout.name, "summary": layout.summary, "scan": can.scan,
+                    "delete": can.delete, "count": can.count, "durability": levels,
+                })
+            })
+            .collect();
+        let server = match &self.server {
+            None => json!(null),
+            Some(Ok(installed)) => {
+                json!({ "version": installed.version, "binary": installed.binary })
+            }
+            Some(Err(missing)) => json!({ "missing": missing }),
+        };
+        json!({
+            "name": driver.name, "summary": driver.summary, "ready": self.is_ready(),
+            "server": server, "layouts": layouts,
+        })
+    }
+}
+
+fn setting_line(
+    out: &mut dyn Write,
+    name: &str,
+    default: &str,
+    summary: &str,
+) -> std::io::Result<()> {
+    let default = if default.is_empty() { String::new() } else { format!(" [{default}]") };
+    writeln!(out, "    {name}{default}: {summary}")
+}

@@ -1,0 +1,152 @@
+//! What a person sees while a run goes on: two bars on a terminal, a line a trial elsewhere.
+
+use std::{
+    io::IsTerminal,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use assay_experiment::{Cell, Extent};
+use assay_results::TrialRecord;
+use assay_runner::{TrialError, run, trial::Stage};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+/// How progress is shown, decided once.
+pub enum Progress {
+    /// Not at all.
+    Silent,
+    /// A line a trial on standard error.
+    Lines(Mutex<Current>),
+    /// Bars.
+    Bars(Bars),
+}
+
+/// The trial under way.
+#[derive(Default)]
+pub struct Current {
+    title: String,
+}
+
+/// The bars: the run above, the trial below.
+pub struct Bars {
+    all: MultiProgress,
+    run: ProgressBar,
+    trial: ProgressBar,
+    began: Mutex<Instant>,
+}
+
+impl Progress {
+    /// Bars on a terminal, lines elsewhere, nothing if `quiet`.
+    pub fn new(quiet: bool) -> Progress {
+        if quiet {
+            return Progress::Silent;
+        }
+        if !std::io::stderr().is_terminal() {
+            return Progress::Lines(Mutex::default());
+        }
+        let all = MultiProgress::new();
+        let style = |template: &str| {
+            ProgressStyle::with_template(template).expect("the template is a constant and valid")
+        };
+        let run = all.add(ProgressBar::new(0));
+        run.set_style(style("{bar:30.cyan} {pos}/{len} trials  {elapsed} so far, {eta} to go"));
+        let trial = all.add(ProgressBar::new(1));
+        trial.set_style(style("{spinner} {prefix}: {msg} {bar:20.dim}"));
+        trial.enable_steady_tick(Duration::from_millis(200));
+        Progress::Bars(Bars { all, run, trial, began: Mutex::new(Instant::now()) })
+    }
+
+    /// Says something between the trials.
+    fn say(&self, text: &str) {
+        match self {
+            Progress::Silent => {}
+            Progress::Lines(_) => eprintln!("{text}"),
+            Progress::Bars(bars) => {
+                // A terminal that has gone away is no reason to stop the run.
+                let _ = bars.all.println(text);
+            }
+        }
+    }
+
+    /// Takes the bars away.
+    pub fn finish(&self) {
+        if let Progress::Bars(bars) = self {
+            bars.trial.finish_and_clear();
+            bars.run.finish_and_clear();
+        }
+    }
+}
+
+impl run::Watcher for Progress {
+    fn begins(&self, number: u32, planned: Option<u32>, cell: &Cell, round: u32) {
+        let title = format!("{}, repeat {}", run::name(cell), round + 1);
+        match self {
+            Progress::Silent => {}
+            Progress::Lines(current) => {
+                let of = planned.map_or_else(String::new, |planned| format!("/{planned}"));
+                if let Ok(mut current) = current.lock() {
+                    current.title = format!("[{number}{of}] {title}");
+                }
+            }
+            Progress::Bars(bars) => {
+                bars.run.set_length(u64::from(planned.unwrap_or(number)));
+                bars.run.set_position(u64::from(number - 1));
+                bars.trial.set_prefix(title);
+                let unit = match cell.measure {
+                    Extent::Time(time) => time.as_millis() as u64,
+                    Extent::Operations(_) => 1,
+                };
+                bars.trial.set_length(unit.max(1));
+                bars.trial.set_position(0);
+            }
+        }
+    }
+
+    fn stage(&self, stage: Stage) {
+        let Progress::Bars(bars) = self else { return };
+        match stage {
+            Stage::Starting => bars.trial.set_message("starting"),
+            Stage::Loading(done, total) => {
+                bars.trial.set_message("loading");
+                bars.trial.set_length(total.max(1));
+                bars.trial.set_position(done);
+            }
+            Stage::WarmingUp => {
+                bars.trial.set_message("warming up");
+                bars.trial.set_position(0);
+            }
+            Stage::Measuring(time) => {
+                if let Ok(mut began) = bars.began.lock() {
+                    *began = Instant::now();
+                }
+                bars.trial.set_message(match time {
+                    Some(time) => format!("measuring for {time:?}"),
+                    None => "measuring".to_owned(),
+                });
+            }
+            Stage::Checking => bars.trial.set_message("checking the answers"),
+            Stage::Stopping => bars.trial.set_message("stopping"),
+        }
+    }
+
+    fn ended(&self, record: &TrialRecord) {
+        match self {
+            Progress::Silent => {}
+            Progress::Lines(current) => {
+                let title = current.lock().map(|current| current.title.clone());
+                let failed: u64 = record.errors.values().sum();
+                let errors = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+                eprintln!(
+                    "{}: {:.0} operations/s{errors}",
+                    title.unwrap_or_default(),
+                    record.throughput_ops_per_s.median
+                );
+            }
+            Progress::Bars(bars) => bars.run.inc(1),
+        }
+    }
+
+    fn failed(&self, cell: &Cell, error: &TrialError) {
+        self.say(&format!("assay: {}: {error}", run::name(cell)));
+    }
+}

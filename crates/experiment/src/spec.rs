@@ -1,0 +1,433 @@
+//! An experiment as written: a TOML file, with what the command line overrides.
+//!
+//! Every field is optional here; [`plan`](crate::plan) holds the defaults. An unknown field is an
+//! error that names its line.
+
+use std::{collections::BTreeMap, fmt, marker::PhantomData, path::Path};
+
+use assay_measure::pacing::Arrivals;
+use assay_model::Durability;
+use assay_workload::CoreWorkload;
+use schemars::JsonSchema;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, IntoDeserializer},
+};
+use thiserror::Error;
+
+use crate::extent::{Extent, Time};
+
+/// An experiment file.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// What the experiment is called.
+    pub title: Option<String>,
+    /// The question it answers, in words.
+    pub question: Option<String>,
+    /// The systems, as names (`"postgres:jsonb"`) or as tables.
+    pub systems: Option<Vec<SystemSpec>>,
+    /// The workloads, as names (`"ycsb/a"`) or as tables that change one.
+    pub workloads: Option<Vec<WorkloadSpec>>,
+    /// Records loaded before the measurement; several values are a sweep.
+    pub records: Option<OneOrMany<u64>>,
+    /// Concurrent clients; several values are a sweep.
+    pub clients: Option<OneOrMany<u32>>,
+    /// Threads that drive wire clients; as many as the client's cores if not given.
+    pub threads: Option<u32>,
+    /// Operations to measure, in place of `duration`.
+    pub operations: Option<u64>,
+    /// How long to measure, in place of `operations`.
+    pub duration: Option<Time>,
+    /// How long to run before measuring, as a time or a number of operations.
+    pub warmup: Option<Extent>,
+    /// How long to go on after measuring, so that the last operations run under full load.
+    pub cooldown: Option<Time>,
+    /// Operations a second of an open loop; several values are a sweep. Without it, the loop is
+    /// closed.
+    pub rate: Option<OneOrMany<f64>>,
+    /// How the operations of an open loop arrive.
+    pub arrivals: Option<Arrivals>,
+    /// What an acknowledged write promises.
+    pub durability: Option<Durability>,
+    /// Which cores client and server run on.
+    pub placement: Option<Placement>,
+    /// How servers that Assay starts are reached.
+    pub transport: Option<Transport>,
+    /// How often each trial is repeated: a number, or "auto" until the intervals are narrow.
+    pub repeats: Option<RepeatsSpec>,
+    /// With automatic repeats: the relative half-width of the throughput's interval to reach.
+    pub precision: Option<f64>,
+    /// With automatic repeats: stop after this time.
+    pub budget: Option<Time>,
+    /// The longest an operation may take.
+    pub timeout: Option<Time>,
+    /// What every random choice follows from.
+    pub seed: Option<u64>,
+    /// Check every value that is read.
+    pub verify: Option<bool>,
+    /// The table to create in each system, if not the workload's own.
+    pub table: Option<String>,
+    /// The folder below which servers and embedded stores keep their data while they run.
+    pub data_folder: Option<String>,
+}
+
+/// Which cores client and server run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// Wherever the kernel puts them.
+    Free,
+    /// Client and server on cores of their own: half the cores each.
+    Split,
+    /// Client and server on the same core, core 0.
+    Same,
+}
+
+/// How a server that Assay starts is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// TCP on the loopback interface.
+    Tcp,
+    /// A Unix socket.
+    Unix,
+}
+
+/// A system in an experiment file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SystemSpec {
+    /// `NAME[:LAYOUT][@LABEL][+SETTING=VALUE]…[=URL]`.
+    Name(String),
+    /// The same, spelled out.
+    Table(SystemTable),
+}
+
+/// A system spelled out.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SystemTable {
+    /// The driver, as `assay systems` lists it.
+    pub name: String,
+    /// One of the driver's layouts.
+    pub layout: Option<String>,
+    /// What to call it in tables.
+    pub label: Option<String>,
+    /// The URL of a running server, in place of one that Assay starts.
+    pub url: Option<String>,
+    /// Settings of the driver and of the server.
+    #[serde(default)]
+    pub settings: BTreeMap<String, SettingValue>,
+}
+
+/// A setting's value: text, number or boolean.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SettingValue {
+    /// A boolean.
+    Boolean(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A fraction.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+impl fmt::Display for SettingValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SettingValue::Boolean(value) => write!(f, "{value}"),
+            SettingValue::Integer(value) => write!(f, "{value}"),
+            SettingValue::Number(value) => write!(f, "{value}"),
+            SettingValue::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+/// A workload in an experiment file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum WorkloadSpec {
+    /// A workload in the binary: `ycsb/a` … `ycsb/f`, `ycsb/load`.
+    Name(String),
+    /// One of them, changed.
+    Table(WorkloadTable),
+}
+
+/// A workload made from another.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadTable {
+    /// What to call it.
+    pub name: String,
+    /// The workload to start from; `ycsb/c` if not given.
+    pub base: Option<String>,
+    /// The parameters that differ.
+    #[serde(default)]
+    #[schemars(with = "CoreWorkload")]
+    pub with: toml::Table,
+}
+
+/// How often each trial is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RepeatsSpec {
+    /// This often.
+    Count(u32),
+    /// Until the intervals are narrow or the time is up.
+    Auto(AutoWord),
+}
+
+/// The word `auto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoWord {
+    /// `auto`.
+    Auto,
+}
+
+impl std::str::FromStr for RepeatsSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<RepeatsSpec, String> {
+        match text {
+            "auto" => Ok(RepeatsSpec::Auto(AutoWord::Auto)),
+            number => number
+                .parse()
+                .map(RepeatsSpec::Count)
+                .map_err(|_| format!("'{text}' is neither a number of repeats nor 'auto'")),
+        }
+    }
+}
+
+/// One value, or several to sweep over.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct OneOrMany<T>(pub Vec<T>);
+
+macro_rules! deserialize_text_or_table {
+    ($name:ident, $table:ident, $expecting:literal) => {
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
+                struct Visitor;
+                impl<'de> de::Visitor<'de> for Visitor {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expecting)
+                    }
+
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        Ok($name::Name(text.to_owned()))
+                    }
+
+                    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<$name, A::Error> {
+                        $table::deserialize(de::value::MapAccessDeserializer::new(map))
+                            .map($name::Table)
+                    }
+                }
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+    };
+}
+
+deserialize_text_or_table!(SystemSpec, SystemTable, "a system's name or a table with its name");
+deserialize_text_or_table!(WorkloadSpec, WorkloadTable, "a workload's name or a table");
+
+impl<'de> Deserialize<'de> for RepeatsSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RepeatsSpec, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = RepeatsSpec;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of repeats or \"auto\"")
+            }
+
+            fn visit_i64<E: de::Error>(self, count: i64) -> Result<RepeatsSpec, E> {
+                u32::try_from(count)
+                    .map(RepeatsSpec::Count)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(count), &self))
+            }
+
+            fn visit_u64<E: de::Error>(self, count: u64) -> Result<RepeatsSpec, E> {
+                u32::try_from(count)
+                    .map(RepeatsSpec::Count)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(count), &self))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RepeatsSpec, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OneOrMany<T>, D::Error> {
+        struct Visitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Visitor<T> {
+            type Value = OneOrMany<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a list of numbers")
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<OneOrMany<T>, E> {
+                T::deserialize(value.into_deserializer()).map(|one| OneOrMany(vec![one]))
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<OneOrMany<T>, E> {
+                T::deserialize(value.into_deserializer()).map(|one| OneOrMany(vec![one]))
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<OneOrMany<T>, E> {
+                T::deserialize(value.into_deserializer()).map(|one| OneOrMany(vec![one]))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(
+                self,
+                mut seq: A,
+            ) -> Result<OneOrMany<T>, A::Error> {
+                let mut values = Vec::new();
+                while let Some(value) = seq.next_element()? {
+                    values.push(value);
+                }
+                Ok(OneOrMany(values))
+            }
+        }
+        deserializer.deserialize_any(Visitor(PhantomData))
+    }
+}
+
+/// Why an experiment file cannot be read.
+#[derive(Debug, Error)]
+pub enum SpecError {
+    /// The file cannot be read.
+    #[error("cannot read the experiment {path}: {source}; `assay run` without a file runs the default one")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The file is not a valid experiment.
+    #[error("{path} is no valid experiment:\n{source}\n`assay schema` prints what may stand in it")]
+    Malformed {
+        /// The file.
+        path: String,
+        /// Where and what.
+        source: Box<toml::de::Error>,
+    },
+}
+
+impl Spec {
+    /// Reads an experiment file.
+    pub fn read(path: &Path) -> Result<Spec, SpecError> {
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| SpecError::Unreadable { path: shown.clone(), source })?;
+        Spec::parse(&text, &shown)
+    }
+
+    /// Parses an experiment; `name` is for the error.
+    pub fn parse(text: &str, name: &str) -> Result<Spec, SpecError> {
+        toml::from_str(text).map_err(|source| SpecError::Malformed {
+            path: name.to_owned(),
+            source: Box::new(source),
+        })
+    }
+
+    /// This experiment with every field that `over` has in place of its own. A number of operations
+    /// takes the place of a time to measure, and the other way round.
+    pub fn overridden_by(self, over: Spec) -> Spec {
+        let (operations, duration) = match (over.operations, over.duration) {
+            (None, None) => (self.operations, self.duration),
+            given => given,
+        };
+        Spec {
+            title: over.title.or(self.title),
+            question: over.question.or(self.question),
+            systems: over.systems.or(self.systems),
+            workloads: over.workloads.or(self.workloads),
+            records: over.records.or(self.records),
+            clients: over.clients.or(self.clients),
+            threads: over.threads.or(self.threads),
+            operations,
+            duration,
+            warmup: over.warmup.or(self.warmup),
+            cooldown: over.cooldown.or(self.cooldown),
+            rate: over.rate.or(self.rate),
+            arrivals: over.arrivals.or(self.arrivals),
+            durability: over.durability.or(self.durability),
+            placement: over.placement.or(self.placement),
+            transport: over.transport.or(self.transport),
+            repeats: over.repeats.or(self.repeats),
+            precision: over.precision.or(self.precision),
+            budget: over.budget.or(self.budget),
+            timeout: over.timeout.or(self.timeout),
+            seed: over.seed.or(self.seed),
+            verify: over.verify.or(self.verify),
+            table: over.table.or(self.table),
+            data_folder: over.data_folder.or(self.data_folder),
+        }
+    }
+}
+
+/// The JSON schema of an experiment file, for editors.
+pub fn json_schema() -> serde_json::Value {
+    schemars::schema_for!(Spec).to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_experiment_is_read() {
+        let spec = Spec::parse(
+            r#"
+            title = "t"
+            systems = ["memory", { name = "postgres", layout = "jsonb", settings = { jit = false } }]
+            workloads = ["ycsb/a", { name = "wide", base = "ycsb/c", with = { field_count = 200 } }]
+            clients = [1, 4]
+            records = 1000
+            rate = [500, 1e3]
+            warmup = "200ms"
+            operations = 5000
+            repeats = "auto"
+            "#,
+            "test",
+        )
+        .unwrap();
+        assert_eq!(spec.clients, Some(OneOrMany(vec![1, 4])));
+        assert_eq!(spec.records, Some(OneOrMany(vec![1000])));
+        assert_eq!(spec.rate, Some(OneOrMany(vec![500.0, 1000.0])));
+        assert_eq!(spec.repeats, Some(RepeatsSpec::Auto(AutoWord::Auto)));
+        assert!(matches!(&spec.systems.unwrap()[1], SystemSpec::Table(t) if t.name == "postgres"));
+    }
+
+    #[test]
+    fn an_unknown_field_is_an_error_that_names_it_and_its_line() {
+        let error = Spec::parse("clients = 4\nrecrods = 5\n", "x.toml").unwrap_err().to_string();
+        assert!(error.contains("recrods") && error.contains("line 2"), "{error}");
+        let error =
+            Spec::parse("systems = [{ name = \"redis\", layuot = \"hash\" }]", "x.toml")
+                .unwrap_err()
+                .to_string();
+        assert!(error.contains("layuot"), "{error}");
+    }
+
+    #[test]
+    fn the_command_line_wins_and_operations_replace_a_duration() {
+        let file = Spec::parse("duration = \"2s\"\nclients = 4\nseed = 1", "f").unwrap();
+        let over = Spec::parse("operations = 10\nclients = 8", "o").unwrap();
+        let spec = file.overridden_by(over);
+        assert_eq!((spec.operations, spec.duration), (Some(10), None));
+        assert_eq!((spec.clients, spec.seed), (Some(OneOrMany(vec![8])), Some(1)));
+    }
+}

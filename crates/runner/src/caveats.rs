@@ -1,0 +1,162 @@
+//! What a reader of a trial's figures must know, said by the harness itself.
+
+use assay_experiment::{Cell, Extent, Mode, TargetPlan};
+use assay_model::{Feature, Support};
+use assay_results::Caveat;
+
+use crate::{deploy, placement, trial::TrialReport};
+
+/// Above this share of its threads' time, the client may be what limits the throughput.
+const BUSY: f64 = 0.9;
+
+/// The caveats of a trial.
+pub fn of(cell: &Cell, report: &TrialReport) -> Vec<Caveat> {
+    [
+        client_bottleneck(cell, report),
+        late_starts(report),
+        rate_not_kept(cell, report),
+        crowded(cell),
+        emulated(cell),
+        attached(cell),
+        cold(cell),
+        answers(cell, report),
+        drift(report),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn caveat(code: &str, text: String) -> Option<Caveat> {
+    Some(Caveat { code: code.to_owned(), text })
+}
+
+fn client_bottleneck(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
+    let phase = &report.measured;
+    if !deploy::has_server(cell) || phase.length_ns == 0 {
+        return None;
+    }
+    let busy = phase.client_cpu_ns as f64 / (phase.length_ns as f64 * phase.lanes as f64);
+    if busy < BUSY {
+        return None;
+    }
+    caveat(
+        "client_bottleneck",
+        format!(
+            "the client's {} threads were busy {:.0} % of the time: the store may be faster than \
+             this shows (more threads or cores for the client would tell)",
+            phase.lanes,
+            busy * 100.0
+        ),
+    )
+}
+
+fn late_starts(report: &TrialReport) -> Option<Caveat> {
+    let late = report.measured.late_starts;
+    if late * 1000 < report.measured.executed.max(1) {
+        return None;
+    }
+    caveat(
+        "late_starts",
+        format!(
+            "{late} of {} operations started over 1 ms late although a client was free: the \
+             machine kept the client from running; response times hold that delay",
+            report.measured.executed
+        ),
+    )
+}
+
+fn rate_not_kept(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
+    let Mode::Open { rate_per_s, .. } = cell.mode else { return None };
+    let reached =
+        report.measured.recorded.finished_in_window as f64 * 1e9 / report.measured.length_ns as f64;
+    let Extent::Time(_) = cell.measure else { return None };
+    if reached >= rate_per_s * 0.98 {
+        return None;
+    }
+    caveat(
+        "rate_not_kept",
+        format!(
+            "{reached:.0} operations a second of the {rate_per_s:.0} that arrived were answered in \
+             time: the queue grew, and so do the response times with the length of the run"
+        ),
+    )
+}
+
+fn crowded(cell: &Cell) -> Option<Caveat> {
+    let cores = placement::allowed().len();
+    if deploy::has_server(cell) || cell.clients as usize <= cores || cores == 0 {
+        return None;
+    }
+    caveat(
+        "crowded",
+        format!(
+            "{} clients of an embedded store share {cores} cores: high percentiles hold the time \
+             that a client waited for a core",
+            cell.clients
+        ),
+    )
+}
+
+fn emulated(cell: &Cell) -> Option<Caveat> {
+    let capabilities = cell.capabilities();
+    let ways: Vec<String> = cell
+        .parameters
+        .operation_kinds()
+        .into_iter()
+        .filter_map(|kind| match capabilities.support(Feature::Operation(kind)) {
+            Support::Emulated(how) => Some(format!("{}: {how}", kind.name())),
+            _ => None,
+        })
+        .collect();
+    if ways.is_empty() {
+        return None;
+    }
+    caveat("emulated", format!("done by the driver with other commands: {}", ways.join("; ")))
+}
+
+fn attached(cell: &Cell) -> Option<Caveat> {
+    let TargetPlan::Attach { .. } = cell.system.target else { return None };
+    caveat(
+        "attached",
+        "the server was there before: its settings, cores and other users are not Assay's, its \
+         CPU and memory are not measured, and its durability is what it was started with"
+            .into(),
+    )
+}
+
+fn cold(cell: &Cell) -> Option<Caveat> {
+    match cell.warmup {
+        Extent::Operations(0) | Extent::Time(std::time::Duration::ZERO) => {
+            caveat("cold", "there was no warm-up: caches were cold when it began".into())
+        }
+        _ => None,
+    }
+}
+
+fn answers(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
+    let Some(answers) = &report.answers else {
+        return caveat("no_answers", "it stores nothing: its answers cannot be checked".into());
+    };
+    if answers.wrong > 0 {
+        let first = answers.first_wrong.as_deref().unwrap_or("no detail");
+        return caveat(
+            "wrong_answers",
+            format!("{} of {} records read back were wrong: {first}", answers.wrong, answers.sampled),
+        );
+    }
+    match (answers.record_count, cell.capabilities().support(Feature::Count)) {
+        (None, Support::Unsupported(why)) => {
+            caveat("not_counted", format!("its records were not counted: {why}"))
+        }
+        _ => None,
+    }
+}
+
+fn drift(report: &TrialReport) -> Option<Caveat> {
+    let (drift_ns, length_ns) = (report.clock_drift_ns, report.measured.length_ns);
+    if drift_ns.unsigned_abs() * 10_000 < length_ns || drift_ns.unsigned_abs() < 100_000 {
+        return None;
+    }
+    caveat("clock_drift", format!("the clock moved {drift_ns} ns away from the kernel's"))
+}

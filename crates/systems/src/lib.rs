@@ -1,0 +1,32 @@
+//! The data stores Assay can weigh: one module a system behind the traits of [`system`], a
+//! registry line each, and one conformance test for all.
+//!
+//! A driver speaks to a store in one of two ways. A *call* client ([`Session`]) is a library call
+//! on a thread of its own. A *wire* client ([`Codec`]) is a codec without I/O: it encodes requests
+//! into a buffer and decodes replies from one, and whoever owns the socket decides when to read
+//! and write; the runner drives many of them from one event loop, and [`blocking`] turns one into
+//! an ordinary session for set-up, loading and tests.
+//!
+//! Starting and stopping servers is the `provision` crate's business.
+
+pub mod blocking;
+pub mod conformance;
+pub mod registry;
+pub mod socket;
+pub mod system;
+
+mod framing;
+mod incoming;
+mod memcached;
+mod memory;
+mod null;
+mod postgres;
+mod redis;
+#[cfg(test)]
+mod replay;
+mod sqlite;
+
+pub use registry::{Driver, Layout, Opening, Place, SettingDoc, Settings, Target};
+pub use system::{
+    Client, Codec, Footprint, Identity, Loader, Session, Step, System, SystemError, WireClient,
+};

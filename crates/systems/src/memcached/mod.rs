@@ -1,0 +1,112 @@
+//! `memcached`, over the meta commands of its text protocol (server 1.6 or later).
+//!
+//! A record is one value in the crate's framing of records; a table of one field stores the field
+//! as it is. Reading one field reads the record and decodes the field here. An update of every
+//! field is `ms … MR`, which fails on a missing key; an update of some reads the record with its
+//! CAS number and stores it on condition that the number still holds, again up to
+//! [`CAS_ATTEMPTS`] times. An insert overwrites a record that exists.
+//!
+//! Keys with spaces or control characters go in base64 (flag `b`), which shortens the longest to
+//! 186 bytes.
+
+mod codec;
+#[cfg(test)]
+mod codec_tests;
+mod connection;
+mod loader;
+mod meta;
+mod system;
+
+use std::time::Duration;
+
+use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
+
+use crate::{Driver, Layout, Opening, Place, System, SystemError, Target};
+
+/// The registry line.
+pub static DRIVER: Driver = Driver {
+    name: "memcached",
+    summary: "Memcached over the meta commands of its text protocol",
+    layouts: &[Layout {
+        name: "value",
+        summary: "one value a record; reading one field reads all, updating some of several reads \
+                  the record and writes it back by compare-and-swap; no scans",
+    }],
+    settings: &[],
+    place: Place::Server { recipe: "memcached", default_port: 11211 },
+    capabilities: |_| Capabilities {
+        scan: Support::Unsupported(NO_SCANS),
+        count: Support::Emulated("the server's count of all its items, no others being there"),
+        delete: Support::Native,
+        durability: &[(Durability::None, "memory only")],
+        max_value_bytes: Some(MAX_RECORD_BYTES),
+        max_key_bytes: Some(MAX_KEY_BYTES as u64),
+    },
+    open,
+};
+
+const NO_SCANS: &str = "memcached has no ordered keys";
+
+/// The longest key on the wire.
+const MAX_KEY_BYTES: usize = 250;
+
+/// An item of 1 MiB, the server's limit unless it was started with another (`-I`), less room for
+/// its header, its key and the framing.
+const MAX_RECORD_BYTES: u64 = (1 << 20) - 4096;
+
+/// How often an update of some fields tries before it gives way to other clients.
+const CAS_ATTEMPTS: u32 = 16;
+
+fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
+    let Target::Server(endpoint) = opening.target else {
+        return Err(SystemError::Failed {
+            system: DRIVER.name.into(),
+            action: "open".into(),
+            why: "it is a server; give its address, or let Assay start one".into(),
+        });
+    };
+    let server = Server { endpoint, timeout: opening.timeout };
+    Ok(Box::new(system::Memcached::new(server, opening.schema.field_count())))
+}
+
+/// Where the server is.
+struct Server {
+    endpoint: Endpoint,
+    timeout: Duration,
+}
+
+impl Server {
+    fn failed(&self, action: &str, why: String) -> SystemError {
+        SystemError::Failed { system: DRIVER.name.into(), action: action.into(), why }
+    }
+
+    fn unreachable(&self, why: String) -> SystemError {
+        let address = self.endpoint.address.to_string();
+        SystemError::Unreachable { system: DRIVER.name.into(), address, why }
+    }
+}
+
+/// The outcome of an operation that the server refused with `error`.
+fn refused(error: &[u8]) -> Outcome {
+    const SHOWN: usize = 300;
+    let message = String::from_utf8_lossy(&error[..error.len().min(SHOWN)]);
+    let full = message.starts_with("SERVER_ERROR out of memory");
+    let kind = if full { FailureKind::Full } else { FailureKind::Rejected };
+    Outcome::failed(kind, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_told_apart() {
+        for (error, kind) in [
+            (&b"SERVER_ERROR out of memory storing object"[..], FailureKind::Full),
+            (b"SERVER_ERROR object too large for cache", FailureKind::Rejected),
+            (b"CLIENT_ERROR bad command line format", FailureKind::Rejected),
+        ] {
+            assert_eq!(refused(error).failure_kind(), Some(kind));
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The prepared statements of a layout, each with the messages that run it made beforehand.
+//!
+//! An operation is one write: Bind, Execute and Sync for the unnamed portal, all parameters in
+//! binary format. A statement's Parse goes out at connect; of a table with many fields, the
+//! statements about single columns are parsed before their first use instead, in the same write.
+
+use assay_model::{FieldValue, Fields, Schema};
+use bytes::BytesMut;
+use postgres_protocol::{escape::escape_identifier, message::frontend};
+
+use super::layout::{Body, Dialect, DocumentType, KeyPlace};
+use crate::framing;
+
+/// What runs the unnamed portal to its end and ends the operation: Execute without a row limit,
+/// then Sync.
+const EXECUTE_SYNC: &[u8] = b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
+
+/// Sync alone: the server answers that it is ready.
+pub(super) const SYNC: &[u8] = b"S\0\0\0\x04";
+
+/// The longest message that the server takes.
+pub(super) const MESSAGE_LIMIT: usize = 0x3fff_fffe;
+
+/// With more fields than this, statements about single columns are parsed at their first use.
+const EAGER_FIELDS: u16 = 64;
+
+/// What the columns of a result row are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub key: KeyFrom,
+    pub fields: FieldsFrom,
+}
+
+/// Where a result row's key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyFrom {
+    /// It is the one asked for.
+    Request,
+    /// In the first column.
+    Column,
+    /// In the document.
+    Document,
+}
+
+/// Where a result row's fields are, after the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FieldsFrom {
+    /// A column each, in the schema's order.
+    Columns,
+    /// One column: the field asked for.
+    One,
+    /// One column: a JSON text.
+    Json,
+    /// One column: a binary hstore.
+    Hstore,
+    /// There are no result rows.
+    Nothing,
+}
+
+/// A prepared statement.
+#[derive(Debug)]
+pub(super) struct Statement {
+    /// Whether it is parsed at connect.
+    pub eager: bool,
+    /// The Parse message.
+    pub parse: Box<[u8]>,
+    /// What its result rows hold.
+    pub shape: Shape,
+    head: Box<[u8]>,
+    result_formats: &'static [u8],
+}
+
+impl Statement {
+    fn new(index: usize, sql: &str, parameters: u16, shape: Shape, eager: bool) -> Statement {
+        let name = format!("s{index}");
+        let mut parse = BytesMut::new();
+        frontend::parse(&name, sql, [], &mut parse)
+            .expect("names are checked: no NUL, and far below 2 GiB");
+        let mut head = b"B\0\0\0\0\0".to_vec();
+        head.extend_from_slice(name.as_bytes());
+        head.extend_from_slice(b"\0\0\x01\0\x01");
+        head.extend_from_slice(&parameters.to_be_bytes());
+        Statement {
+            eager,
+            parse: parse.as_ref().into(),
+            shape,
+            head: head.into(),
+            // Text costs the server less than binary for all but hstore, whose text would have to
+            // be parsed.
+            result_formats: match shape.fields {
+                FieldsFrom::Hstore => &[0, 1, 0, 1],
+                _ => &[0, 0],
+            },
+        }
+    }
+
+    /// Begins the request; the parameters follow, then [`Statement::end`]. Returns where the
+    /// request begins.
+    pub fn begin(&self, out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        out.extend_from_slice(&self.head);
+        start
+    }
+
+    /// Ends the request that began at `start`. False if it is longer than the server takes.
+    pub fn end(&self, out: &mut Vec<u8>, start: usize) -> bool {
+        out.extend_from_slice(self.result_formats);
+        let length = out.len() - start - 1;
+        out[start + 1..start + 5].copy_from_slice(&(length as u32).to_be_bytes());
+        out.extend_from_slice(EXECUTE_SYNC);
+        length <= MESSAGE_LIMIT
+    }
+}
+
+/// Every statement of a table, and which one an operation needs. Shared by all clients.
+#[derive(Debug)]
+pub(super) struct Statements {
+    all: Vec<Statement>,
+    by_column: Option<ByColumn>,
+}
+
+/// Where the statements about single columns begin.
+#[derive(Debug)]
+struct ByColumn {
+    read: usize,
+    scan: usize,
+    update: usize,
+    field_count: u16,
+}
+
+const READ: usize = 0;
+const SCAN: usize = 1;
+const INSERT: usize = 2;
+const DELETE: usize = 3;
+/// Replaces every column, or the given members of a document.
+const UPDATE: usize = 4;
+/// Documents only: extracts the member that a parameter names.
+const READ_MEMBER: usize = 5;
+const SCAN_MEMBER: usize = 6;
+/// Columns only: replaces those columns whose parameters are not NULL.
+const UPDATE_SOME: usize = 5;
+
+impl Statements {
+    /// The statements for `schema` in `dialect`.
+    pub fn new(dialect: Dialect, schema: &Schema) -> Statements {
+        let table = escape_identifier(schema.table());
+        let mut writer = Writer { table, key: dialect.key_sql(), all: Vec::new() };
+        let by_column = match dialect.body {
+            Body::Columns => Some(writer.columns(schema)),
+            Body::Document(document) => {
+                writer.document(document, dialect.key);
+                None
+            }
+        };
+        Statements { all: writer.all, by_column }
+    }
+
+    pub fn get(&self, index: usize) -> &Statement {
+        &self.all[index]
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Statement> {
+        self.all.iter()
+    }
+
+    pub fn read(&self, fields: Fields) -> usize {
+        match (fields, &self.by_column) {
+            (Fields::All, _) => READ,
+            (Fields::One(field), Some(columns)) => columns.read + usize::from(field),
+            (Fields::One(_), None) => READ_MEMBER,
+        }
+    }
+
+    pub fn scan(&self, fields: Fields) -> usize {
+        match (fields, &self.by_column) {
+            (Fields::All, _) => SCAN,
+            (Fields::One(field), Some(columns)) => columns.scan + usize::from(field),
+            (Fields::One(_), None) => SCAN_MEMBER,
+        }
+    }
+
+    pub fn insert(&self) -> usize {
+        INSERT
+    }
+
+    pub fn delete(&self) -> usize {
+        DELETE
+    }
+
+    /// The statement that replaces `values`, and how it takes them.
+    pub fn update(&self, values: &[FieldValue<'_>]) -> (usize, Replacement) {
+        let Some(columns) = &self.by_column else { return (UPDATE, Replacement::Document) };
+        match values {
+            [one] => (columns.update + usize::from(one.field), Replacement::Column),
+            _ if framing::covers_all(values, columns.field_count) => (UPDATE, Replacement::Columns),
+            _ => (UPDATE_SOME, Replacement::Columns),
+        }
+    }
+}
+
+/// How an update statement takes the new values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Replacement {
+    /// One parameter, the value.
+    Column,
+    /// A parameter a column, NULL for those to leave alone.
+    Columns,
+    /// One parameter, a document to merge.
+    Document,
+}
+
+struct Writer {
+    table: String,
+    key: String,
+    all: Vec<Statement>,
+}
+
+impl Writer {
+    fn add(&mut self, sql: &str, parameters: u16, shape: Shape) {
+        self.add_column(sql, parameters, shape, true);
+    }
+
+    fn add_column(&mut self, sql: &str, parameters: u16, shape: Shape, eager: bool) {
+        self.all.push(Statement::new(self.all.len(), sql, parameters, shape, eager));
+    }
+
+    fn change(&mut self, sql: &str, parameters: u16) {
+        let shape = Shape { key: KeyFrom::Request, fields: FieldsFrom::Nothing };
+        self.add(sql, parameters, shape);
+    }
+
+    fn read_sql(&self, columns: &str) -> String {
+        format!("SELECT {columns} FROM {} WHERE {} = $1", self.table, self.key)
+    }
+
+    fn scan_sql(&self, columns: &str) -> String {
+        let Writer { table, key, .. } = self;
+        format!("SELECT {columns} FROM {table} WHERE {key} >= $1 ORDER BY {key} LIMIT $2")
+    }
+
+    fn update_sql(&self, assignments: &str) -> String {
+        format!("UPDATE {} SET {assignments} WHERE {} = $1", self.table, self.key)
+    }
+
+    fn insert_and_delete(&mut self, columns: u16) {
+        let parameters: Vec<_> = (1..=columns).map(|number| format!("${number}")).collect();
+        let values = parameters.join(", ");
+        self.change(&format!("INSERT INTO {} VALUES ({values})", self.table), columns);
+        self.change(&format!("DELETE FROM {} WHERE {} = $1", self.table, self.key), 1);
+    }
+
+    fn columns(&mut self, schema: &Schema) -> ByColumn {
+        let count = schema.field_count();
+        let names: Vec<_> =
+            schema.field_names().iter().map(|name| escape_identifier(name)).collect();
+        let list = names.join(", ");
+        let read = Shape { key: KeyFrom::Request, fields: FieldsFrom::Columns };
+        let scan = Shape { key: KeyFrom::Column, ..read };
+        self.add(&self.read_sql(&list), 1, read);
+        let separator = if list.is_empty() { "" } else { ", " };
+        self.add(&self.scan_sql(&format!("{}{separator}{list}", self.key)), 2, scan);
+        self.insert_and_delete(1 + count);
+        let assign = |to: &dyn Fn(&str, usize) -> String| -> String {
+            let all: Vec<_> = names
+                .iter()
+                .enumerate()
+                .map(|(at, name)| format!("{name} = {}", to(name, at + 2)))
+                .collect();
+            // A table without fields has nothing to assign, but a missing key must still be seen.
+            if all.is_empty() { "ycsb_key = ycsb_key".to_owned() } else { all.join(", ") }
+        };
+        let every = assign(&|_, number| format!("${number}"));
+        self.change(&self.update_sql(&every), 1 + count);
+        let some = assign(&|name, number| format!("COALESCE(${number}, {name})"));
+        self.change(&self.update_sql(&some), 1 + count);
+
+        let eager = count <= EAGER_FIELDS;
+        let read_one = self.all.len();
+        for name in &names {
+            let shape = Shape { fields: FieldsFrom::One, ..read };
+            self.add_column(&self.read_sql(name), 1, shape, eager);
+        }
+        let update_one = self.all.len();
+        for name in &names {
+            let shape = Shape { fields: FieldsFrom::Nothing, ..read };
+            self.add_column(&self.update_sql(&format!("{name} = $2")), 2, shape, eager);
+        }
+        let scan_one = self.all.len();
+        for name in &names {
+            let sql = self.scan_sql(&format!("{}, {name}", self.key));
+            self.add_column(&sql, 2, Shape { fields: FieldsFrom::One, ..scan }, false);
+        }
+        ByColumn { read: read_one, scan: scan_one, update: update_one, field_count: count }
+    }
+
+    fn document(&mut self, document: &DocumentType, key: KeyPlace) {
+        let fields = match document.name {
+            "hstore" => FieldsFrom::Hstore,
+            _ => FieldsFrom::Json,
+        };
+        let read = Shape { key: KeyFrom::Request, fields };
+        self.add(&self.read_sql("data"), 1, read);
+        match key {
+            KeyPlace::Column => {
+                let shape = Shape { key: KeyFrom::Column, fields };
+                self.add(&self.scan_sql(&format!("{}, data", self.key)), 2, shape);
+                self.insert_and_delete(2);
+            }
+            KeyPlace::Document => {
+                let shape = Shape { key: KeyFrom::Document, fields };
+                self.add(&self.scan_sql("data"), 2, shape);
+                self.insert_and_delete(1);
+            }
+        }
+        self.change(&self.update_sql(&format!("data = {}", document.merged)), 2);
+        let one = Shape { key: KeyFrom::Request, fields: FieldsFrom::One };
+        self.add(&self.read_sql(&document.member("$2::text")), 2, one);
+        let columns = format!("{}, {}", self.key, document.member("$3::text"));
+        self.add(&self.scan_sql(&columns), 3, Shape { key: KeyFrom::Column, ..one });
+    }
+}

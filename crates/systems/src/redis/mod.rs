@@ -1,0 +1,207 @@
+//! `redis` and `valkey`: one driver, two registry lines, on a RESP2 codec of its own.
+//!
+//! Records are laid out in one of three ways:
+//!
+//! - `hash`: `HSET <key> <field> <value> …`, as YCSB's binding has it, and a sorted set of all keys.
+//!   YCSB scores that set by a hash of the key, so its scans come in no order; here every score is
+//!   0, which makes Redis order the set by its members' bytes, and scans come in key order. An
+//!   insert is `HSET` and `ZADD` in one write; a scan is `ZRANGE … BYLEX` and then, in a second
+//!   round trip, one `HGETALL` or `HGET` a record.
+//! - `hash-noindex`: the hash alone; no scans.
+//! - `string`: the whole record as one string in the crate's framing of records. Reads take `GET`
+//!   and decode here; an update of every field is `SET … XX`; an update of some is `GET`, then
+//!   `SET … XX`, and is not atomic.
+//!
+//! An insert overwrites a record that exists. An update by `HSET` would create one that does not:
+//! the reply tells, the driver takes the fields away again and the outcome is `Missing`.
+
+#[cfg(test)]
+mod codec_tests;
+mod connection;
+mod hash;
+mod loader;
+mod resp;
+mod string;
+mod system;
+mod table;
+
+use std::time::Duration;
+
+use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
+
+use crate::{Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError, Target};
+
+/// The registry line of Redis.
+pub static REDIS: Driver = Driver {
+    name: "redis",
+    summary: "Redis over its own protocol, RESP2",
+    layouts: LAYOUTS,
+    settings: SETTINGS,
+    place: Place::Server { recipe: "redis", default_port: 6379 },
+    capabilities,
+    open: |opening| open("redis", opening),
+};
+
+/// The registry line of Valkey.
+pub static VALKEY: Driver = Driver {
+    name: "valkey",
+    summary: "Valkey over its own protocol, RESP2",
+    layouts: LAYOUTS,
+    settings: SETTINGS,
+    place: Place::Server { recipe: "valkey", default_port: 6379 },
+    capabilities,
+    open: |opening| open("valkey", opening),
+};
+
+const LAYOUTS: &[Layout] = &[
+    Layout {
+        name: "hash",
+        summary: "a hash a record, and a sorted set of all keys for scans (two commands an insert)",
+    },
+    Layout { name: "hash-noindex", summary: "a hash a record, no scans" },
+    Layout {
+        name: "string",
+        summary: "a string a record; reading one field reads all, updating some of several reads \
+                  and rewrites the record (two round trips, not atomic); no scans",
+    },
+];
+
+const SETTINGS: &[SettingDoc] = &[SettingDoc {
+    name: "index",
+    default: "_indices",
+    summary: "layout hash: the key of the sorted set of all keys",
+}];
+
+const NO_INDEX: &str = "this layout keeps no ordered set of keys; the layout 'hash' does";
+
+fn capabilities(layout: &str) -> Capabilities {
+    Capabilities {
+        scan: match layout {
+            "hash" => Support::Emulated(
+                "a sorted set of all keys, kept by every insert, gives the range; then each \
+                 record is read by its key, in a second round trip",
+            ),
+            _ => Support::Unsupported(NO_INDEX),
+        },
+        count: Support::Native,
+        delete: Support::Native,
+        durability: &[
+            (Durability::None, "appendonly no, save ''"),
+            (Durability::Buffered, "appendonly yes, appendfsync everysec"),
+            (Durability::Synced, "appendonly yes, appendfsync always"),
+        ],
+        max_value_bytes: Some(512 << 20),
+        max_key_bytes: Some(512 << 20),
+    }
+}
+
+fn open(name: &'static str, opening: Opening) -> Result<Box<dyn System>, SystemError> {
+    let Target::Server(endpoint) = opening.target else {
+        return Err(SystemError::Failed {
+            system: name.into(),
+            action: "open".into(),
+            why: "it is a server; give its address, or let Assay start one".into(),
+        });
+    };
+    let index = opening.settings.get("index").map_or("_indices", String::as_str);
+    if index.is_empty() {
+        return Err(SystemError::BadSetting {
+            system: name.into(),
+            setting: "index".into(),
+            why: "the key of the sorted set cannot be empty".into(),
+        });
+    }
+    let server = Server { name, endpoint, timeout: opening.timeout };
+    let table = table::Table::new(opening.schema, &opening.layout, index);
+    Ok(Box::new(system::Redis::new(server, table, opening.durability)))
+}
+
+/// Where the server is and what it is called.
+struct Server {
+    name: &'static str,
+    endpoint: Endpoint,
+    timeout: Duration,
+}
+
+impl Server {
+    fn failed(&self, action: &str, why: String) -> SystemError {
+        SystemError::Failed { system: self.name.into(), action: action.into(), why }
+    }
+
+    fn unreachable(&self, why: String) -> SystemError {
+        let address = self.endpoint.address.to_string();
+        SystemError::Unreachable { system: self.name.into(), address, why }
+    }
+
+    fn login_refused(&self, why: String) -> SystemError {
+        let address = self.endpoint.address.to_string();
+        SystemError::LoginRefused { system: self.name.into(), address, why }
+    }
+}
+
+/// The outcome of an operation that the server refused with `error`.
+fn refused(error: &[u8]) -> Outcome {
+    const SHOWN: usize = 300;
+    let message = String::from_utf8_lossy(&error[..error.len().min(SHOWN)]);
+    let full = message.starts_with("OOM ") || message.contains("No space left on device");
+    let kind = if full { FailureKind::Full } else { FailureKind::Rejected };
+    Outcome::failed(kind, message)
+}
+
+/// Hands the items of `input` to `take` until it names the operation's outcome, or says why the
+/// item does not belong there.
+fn decode_items(
+    input: &[u8],
+    mut take: impl FnMut(resp::Item<'_>) -> Result<Option<Outcome>, &'static str>,
+) -> Step {
+    let mut consumed = 0;
+    let why = loop {
+        match resp::item(&input[consumed..]) {
+            Ok(None) => return Step::More { consumed },
+            Err(why) => break why,
+            Ok(Some((item, length))) => {
+                consumed += length;
+                match take(item) {
+                    Ok(None) => {}
+                    Ok(Some(outcome)) => return Step::Done { consumed, outcome },
+                    Err(why) => break why,
+                }
+            }
+        }
+    };
+    Step::Broken(Outcome::failed(FailureKind::Protocol, format!("the server sent {why}")))
+}
+
+/// What is said of a reply of the wrong type.
+const UNEXPECTED: &str = "a reply of another type than the command has";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_told_apart() {
+        for (error, kind) in [
+            (&b"OOM command not allowed when used memory > 'maxmemory'."[..], FailureKind::Full),
+            (b"MISCONF Errors writing to the AOF file: No space left on device", FailureKind::Full),
+            (b"LOADING Redis is loading the dataset in memory", FailureKind::Rejected),
+            (b"READONLY You can't write against a read only replica.", FailureKind::Rejected),
+            (b"WRONGTYPE Operation against a key", FailureKind::Rejected),
+        ] {
+            assert_eq!(refused(error).failure_kind(), Some(kind));
+        }
+    }
+
+    #[test]
+    fn an_embedded_target_is_refused() {
+        let opening = Opening {
+            target: Target::Embedded { data_dir: "unused".into() },
+            layout: "hash".into(),
+            schema: std::sync::Arc::new(assay_model::Schema::new("t", "f", 1)),
+            durability: Durability::None,
+            settings: Default::default(),
+            timeout: Duration::from_secs(1),
+        };
+        assert!((REDIS.open)(opening).is_err());
+    }
+}

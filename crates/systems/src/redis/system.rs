@@ -1,0 +1,286 @@
+//! The table on a server: made, measured, identified and removed.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use assay_model::Durability;
+
+use super::{
+    Server,
+    connection::{Connection, Reply},
+    hash::HashCodec,
+    loader::PipelineLoader,
+    string::StringCodec,
+    table::{Shape, Table},
+};
+use crate::{Client, Codec, Footprint, Identity, Loader, System, SystemError, WireClient};
+
+/// The last of the keys that `remove` takes at a time.
+const PAGE_END: &[u8] = b"999";
+/// The longest that `settle` waits for a rewrite of the log or a snapshot to end.
+const SETTLE_LIMIT: Duration = Duration::from_secs(120);
+const SETTLE_POLL: Duration = Duration::from_millis(20);
+
+/// The server's settings that bear on a result.
+const SETTINGS: [&str; 8] = [
+    "appendonly",
+    "appendfsync",
+    "save",
+    "maxmemory",
+    "maxmemory-policy",
+    "io-threads",
+    "hash-max-listpack-entries",
+    "hash-max-listpack-value",
+];
+
+/// A table on a server.
+pub(super) struct Redis {
+    server: Server,
+    table: Arc<Table>,
+    durability: Durability,
+    baseline: Mutex<Option<Baseline>>,
+}
+
+/// What was on the server before the table.
+#[derive(Clone, Copy, Default)]
+struct Baseline {
+    keys: u64,
+    memory_bytes: u64,
+    log_bytes: u64,
+}
+
+impl Redis {
+    pub(super) fn new(server: Server, table: Table, durability: Durability) -> Redis {
+        Redis { server, table: Arc::new(table), durability, baseline: Mutex::new(None) }
+    }
+
+    fn connection(&self) -> Result<Connection<'_>, SystemError> {
+        Connection::open(&self.server)
+    }
+
+    fn baseline(&self) -> MutexGuard<'_, Option<Baseline>> {
+        self.baseline.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn already_there(&self, what: String) -> SystemError {
+        SystemError::AlreadyThere { system: self.server.name.into(), what }
+    }
+
+    /// Refuses a server that promises less than was asked for. A server that does not show its
+    /// settings is believed.
+    fn check_durability(&self, connection: &mut Connection<'_>) -> Result<(), SystemError> {
+        let is = |connection: &mut Connection<'_>, name, wanted: &[u8]| {
+            config(connection, name).map(|value| value.is_none_or(|value| value == wanted))
+        };
+        let kept = match self.durability {
+            Durability::None => true,
+            Durability::Buffered => is(connection, "appendonly", b"yes")?,
+            Durability::Synced => {
+                is(connection, "appendonly", b"yes")? && is(connection, "appendfsync", b"always")?
+            }
+        };
+        if kept {
+            return Ok(());
+        }
+        let level = self.durability;
+        let setting = super::capabilities("hash").durability_setting(level).unwrap_or_default();
+        let why = format!(
+            "durability '{level}' takes '{setting}' and the server runs with less: start it so, \
+             or ask for a weaker level"
+        );
+        Err(self.server.failed("prepare the table", why))
+    }
+
+    fn usage(&self, connection: &mut Connection<'_>) -> Result<Footprint, SystemError> {
+        let memory = Info::read(connection, b"memory")?.number("used_memory");
+        let persistence = Info::read(connection, b"persistence")?;
+        let logged = persistence.number("aof_enabled") == Some(1);
+        let disk = persistence.number("aof_current_size").filter(|_| logged);
+        Ok(Footprint { disk_bytes: disk, memory_bytes: memory })
+    }
+}
+
+impl System for Redis {
+    fn prepare(&self) -> Result<(), SystemError> {
+        let mut baseline = self.baseline();
+        if baseline.is_some() {
+            return Err(self.already_there("the table".into()));
+        }
+        let mut connection = self.connection()?;
+        let action = "look for existing keys";
+        let keys = connection.number(action, &[b"DBSIZE"])?;
+        if self.table.indexed() {
+            let index = &self.table.index;
+            if connection.number(action, &[b"EXISTS", index])? > 0 {
+                let name = String::from_utf8_lossy(index);
+                return Err(self.already_there(format!("the key '{name}', which orders a table")));
+            }
+        } else if keys > 0 {
+            return Err(self.already_there(format!(
+                "{keys} keys, and a table without an index needs a database to itself"
+            )));
+        }
+        self.check_durability(&mut connection)?;
+        let usage = self.usage(&mut connection)?;
+        *baseline = Some(Baseline {
+            keys,
+            memory_bytes: usage.memory_bytes.unwrap_or(0),
+            log_bytes: usage.disk_bytes.unwrap_or(0),
+        });
+        Ok(())
+    }
+
+    fn loader(&self) -> Result<Box<dyn Loader + '_>, SystemError> {
+        let guarded = self.baseline().is_none_or(|baseline| baseline.keys > 0);
+        let (connection, name) = (self.connection()?, self.server.name);
+        Ok(Box::new(PipelineLoader::new(connection, &self.table, name, guarded)))
+    }
+
+    fn settle(&self) -> Result<(), SystemError> {
+        let mut connection = self.connection()?;
+        let end = Instant::now() + SETTLE_LIMIT;
+        let busy = ["aof_rewrite_in_progress", "aof_rewrite_scheduled", "rdb_bgsave_in_progress"];
+        loop {
+            let info = Info::read(&mut connection, b"persistence")?;
+            let working = busy.iter().any(|name| info.number(name).unwrap_or(0) > 0);
+            if !working || Instant::now() > end {
+                return Ok(());
+            }
+            thread::sleep(SETTLE_POLL);
+        }
+    }
+
+    fn connect(&self) -> Result<Client, SystemError> {
+        let socket = self.connection()?.into_socket()?;
+        let table = Arc::clone(&self.table);
+        let codec: Box<dyn Codec> = match table.shape {
+            Shape::Hash { .. } => Box::new(HashCodec::new(table)),
+            Shape::String => Box::new(StringCodec::new(table)),
+        };
+        Ok(Client::Wire(WireClient { socket, codec }))
+    }
+
+    fn count(&self) -> Result<u64, SystemError> {
+        let mut connection = self.connection()?;
+        let action = "count the records";
+        if self.table.indexed() {
+            connection.number(action, &[b"ZCARD", &self.table.index])
+        } else {
+            connection.number(action, &[b"DBSIZE"])
+        }
+    }
+
+    /// The server's `used_memory` and the size of its append-only file, each less what it was
+    /// before the table.
+    fn footprint(&self) -> Result<Footprint, SystemError> {
+        let before = self.baseline().unwrap_or_default();
+        let now = self.usage(&mut self.connection()?)?;
+        Ok(Footprint {
+            disk_bytes: now.disk_bytes.map(|bytes| bytes.saturating_sub(before.log_bytes)),
+            memory_bytes: now.memory_bytes.map(|bytes| bytes.saturating_sub(before.memory_bytes)),
+        })
+    }
+
+    fn identity(&self) -> Result<Identity, SystemError> {
+        let mut connection = self.connection()?;
+        let mut settings = Vec::new();
+        for name in SETTINGS {
+            if let Some(value) = config(&mut connection, name)? {
+                settings.push((name.to_owned(), String::from_utf8_lossy(&value).into_owned()));
+            }
+        }
+        if settings.is_empty() {
+            settings.push(("config".into(), "the server does not show it".into()));
+        }
+        let memory = Info::read(&mut connection, b"memory")?;
+        settings.extend(memory.get("mem_allocator").map(|v| ("mem_allocator".into(), v.into())));
+        let server = Info::read(&mut connection, b"server")?;
+        settings.extend(server.get("redis_mode").map(|v| ("mode".into(), v.into())));
+        Ok(Identity { version: server.version(), settings })
+    }
+
+    /// With the index: the records it names, and the index itself. Otherwise the database, which
+    /// was empty when the table was made.
+    fn remove(&self) -> Result<(), SystemError> {
+        let mut baseline = self.baseline();
+        if baseline.is_none() {
+            return Ok(());
+        }
+        let mut connection = self.connection()?;
+        if self.table.indexed() {
+            remove_indexed(&mut connection, &self.table.index)?;
+        } else {
+            connection.expect("empty the database", &[b"FLUSHDB"])?;
+        }
+        *baseline = None;
+        Ok(())
+    }
+}
+
+fn remove_indexed(connection: &mut Connection<'_>, index: &[u8]) -> Result<(), SystemError> {
+    let action = "remove the records";
+    loop {
+        let page = match connection.expect(action, &[b"ZRANGE", index, b"0", PAGE_END])? {
+            Reply::Array(keys) if !keys.is_empty() => keys,
+            _ => return Ok(()),
+        };
+        let mut unlink = vec![&b"UNLINK"[..]];
+        unlink.extend(page.iter().filter_map(Reply::text));
+        connection.expect(action, &unlink)?;
+        connection.expect(action, &[b"ZREMRANGEBYRANK", index, b"0", PAGE_END])?;
+    }
+}
+
+/// A setting of the server; `None` if it has no such setting or does not show it.
+fn config(connection: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>>, SystemError> {
+    match connection.command("read the settings", &[b"CONFIG", b"GET", name.as_bytes()])? {
+        Reply::Array(pair) => Ok(pair.get(1).and_then(Reply::text).map(<[u8]>::to_vec)),
+        _ => Ok(None),
+    }
+}
+
+/// A section of what `INFO` tells.
+struct Info(String);
+
+impl Info {
+    fn read(connection: &mut Connection<'_>, section: &[u8]) -> Result<Info, SystemError> {
+        let reply = connection.command("read INFO", &[b"INFO", section])?;
+        Ok(Info(String::from_utf8_lossy(reply.text().unwrap_or_default()).into_owned()))
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let mut lines = self.0.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.get(name)?.trim().parse().ok()
+    }
+
+    /// Product and version. Valkey tells its own beside the Redis version that it serves.
+    fn version(&self) -> String {
+        match (self.get("valkey_version"), self.get("redis_version")) {
+            (Some(version), _) => format!("Valkey {version}"),
+            (None, Some(version)) => format!("Redis {version}"),
+            (None, None) => "unknown".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_tells_product_and_version() {
+        let valkey = Info("# Server\r\nredis_version:7.2.4\r\nvalkey_version:9.1.2\r\n".into());
+        assert_eq!(valkey.version(), "Valkey 9.1.2");
+        let redis = Info("# Server\r\nredis_version:7.0.15\r\nused_memory:12\r\n".into());
+        assert_eq!(redis.version(), "Redis 7.0.15");
+        assert_eq!(redis.number("used_memory"), Some(12));
+        assert_eq!(redis.number("used"), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! How a table's records become commands: what the codecs and the loader have in common.
+
+use std::sync::Arc;
+
+use assay_model::{FieldValue, Schema};
+
+use super::resp;
+use crate::framing;
+
+/// A table in one of the layouts, with everything encoded that can be beforehand.
+pub(super) struct Table {
+    pub(super) schema: Arc<Schema>,
+    pub(super) shape: Shape,
+    /// The key of the sorted set of all keys.
+    pub(super) index: Vec<u8>,
+    encoded_index: Vec<u8>,
+    encoded_names: Vec<Vec<u8>>,
+}
+
+/// The layout of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A hash a record.
+    Hash {
+        /// Whether a sorted set of all keys is kept.
+        indexed: bool,
+    },
+    /// A string a record.
+    String,
+}
+
+impl Table {
+    pub(super) fn new(schema: Arc<Schema>, layout: &str, index: &str) -> Table {
+        let encoded = |text: &str| {
+            let mut out = Vec::new();
+            resp::bulk(text.as_bytes(), &mut out);
+            out
+        };
+        Table {
+            shape: match layout {
+                "string" => Shape::String,
+                layout => Shape::Hash { indexed: layout == "hash" },
+            },
+            index: index.as_bytes().to_vec(),
+            encoded_index: encoded(index),
+            encoded_names: schema.field_names().iter().map(|name| encoded(name)).collect(),
+            schema,
+        }
+    }
+
+    pub(super) fn indexed(&self) -> bool {
+        self.shape == Shape::Hash { indexed: true }
+    }
+
+    /// Appends the commands that create or overwrite a record; returns how many replies they get.
+    pub(super) fn insert(&self, key: &[u8], values: &[FieldValue<'_>], out: &mut Vec<u8>) -> usize {
+        match self.shape {
+            Shape::String => {
+                out.extend_from_slice(b"*3\r\n$3\r\nSET\r\n");
+                resp::bulk(key, out);
+                self.record(values, out);
+                1
+            }
+            Shape::Hash { indexed } => {
+                self.set_fields(key, values, out);
+                if indexed {
+                    out.extend_from_slice(b"*4\r\n$4\r\nZADD\r\n");
+                    out.extend_from_slice(&self.encoded_index);
+                    out.extend_from_slice(b"$1\r\n0\r\n");
+                    resp::bulk(key, out);
+                }
+                1 + usize::from(indexed)
+            }
+        }
+    }
+
+    /// Appends `HSET <key> <field> <value> …`.
+    pub(super) fn set_fields(&self, key: &[u8], values: &[FieldValue<'_>], out: &mut Vec<u8>) {
+        resp::array(2 + 2 * values.len(), out);
+        out.extend_from_slice(b"$4\r\nHSET\r\n");
+        resp::bulk(key, out);
+        for value in values {
+            self.name(value.field, out);
+            resp::bulk(value.bytes, out);
+        }
+    }
+
+    /// Appends the name of a field as a string of a request.
+    pub(super) fn name(&self, field: u16, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encoded_names[usize::from(field)]);
+    }
+
+    /// Appends the key of the sorted set as a string of a request.
+    pub(super) fn index(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encoded_index);
+    }
+
+    /// Appends the record as one string of a request.
+    pub(super) fn record(&self, values: &[FieldValue<'_>], out: &mut Vec<u8>) {
+        match (self.schema.field_count(), values) {
+            (1, [value]) => resp::bulk(value.bytes, out),
+            (count, _) => {
+                resp::bulk_header(framing::written_len(values, count), out);
+                framing::write(values, count, out);
+                out.extend_from_slice(b"\r\n");
+            }
+        }
+    }
+}

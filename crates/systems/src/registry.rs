@@ -1,0 +1,114 @@
+//! The list of drivers: a system is in Assay when it has a line in [`DRIVERS`].
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+use assay_model::{Capabilities, Durability, Endpoint, Schema};
+
+use crate::{System, SystemError, memcached, memory, null, postgres, redis, sqlite};
+
+/// Every driver, in the order in which `assay systems` lists them.
+pub static DRIVERS: &[&Driver] = &[
+    &null::DRIVER,
+    &memory::DRIVER,
+    &sqlite::DRIVER,
+    &redis::REDIS,
+    &redis::VALKEY,
+    &memcached::DRIVER,
+    &postgres::DRIVER,
+];
+
+/// One driver: what it is called, what it can do and how it is opened.
+pub struct Driver {
+    /// The name on the command line, in experiment files and in records.
+    pub name: &'static str,
+    /// One line for `assay systems`.
+    pub summary: &'static str,
+    /// The ways in which it can lay a record out; the first is the default.
+    pub layouts: &'static [Layout],
+    /// The driver's own settings.
+    pub settings: &'static [SettingDoc],
+    /// Where the store runs.
+    pub place: Place,
+    /// What the store can do in a layout (one of `layouts`).
+    pub capabilities: fn(layout: &str) -> Capabilities,
+    /// Opens the store. The layout and the settings' names have been checked.
+    pub open: fn(Opening) -> Result<Box<dyn System>, SystemError>,
+}
+
+/// A way of laying a record out in a store.
+pub struct Layout {
+    /// Its name, as in `postgres:jsonb`.
+    pub name: &'static str,
+    /// One line for `assay systems`.
+    pub summary: &'static str,
+}
+
+/// A setting of a driver.
+pub struct SettingDoc {
+    /// Its name, as in `memory+slowdown=0.05`.
+    pub name: &'static str,
+    /// The value it has if not given.
+    pub default: &'static str,
+    /// One line for `assay systems`.
+    pub summary: &'static str,
+}
+
+/// Where a store runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In Assay's own process.
+    Embedded,
+    /// In a server that the named provisioning recipe starts, or that runs already.
+    Server {
+        /// The recipe's name.
+        recipe: &'static str,
+        /// The TCP port that the server's users expect, for URLs without one.
+        default_port: u16,
+    },
+}
+
+/// A driver's settings as given, by name.
+pub type Settings = BTreeMap<String, String>;
+
+/// What a driver is opened with.
+pub struct Opening {
+    /// Where the store is.
+    pub target: Target,
+    /// One of the driver's layouts.
+    pub layout: String,
+    /// The table to create.
+    pub schema: Arc<Schema>,
+    /// A level that the driver's capabilities list.
+    pub durability: Durability,
+    /// The settings given, each of a name that the driver documents.
+    pub settings: Settings,
+    /// The longest an operation may take before it counts as timed out.
+    pub timeout: Duration,
+}
+
+/// Where the store is.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// In this process, with its files, if any, in this empty folder.
+    Embedded {
+        /// The folder.
+        data_dir: PathBuf,
+    },
+    /// A listening server.
+    Server(Endpoint),
+}
+
+impl Driver {
+    /// The layout called `name`, or the default one.
+    pub fn layout(&self, name: Option<&str>) -> Option<&'static Layout> {
+        match name {
+            None => self.layouts.first(),
+            Some(name) => self.layouts.iter().find(|layout| layout.name == name),
+        }
+    }
+}
+
+/// The driver called `name`.
+pub fn find(name: &str) -> Option<&'static Driver> {
+    DRIVERS.iter().copied().find(|driver| driver.name == name)
+}

@@ -1,0 +1,153 @@
+//! The wire codecs allocate nothing once their buffers have grown: neither when they encode nor
+//! when they decode.
+
+#[allow(dead_code, reason = "these tests take a part of what others share")]
+mod common;
+#[allow(dead_code, reason = "these tests take a part of what others share")]
+#[path = "common/server.rs"]
+mod server;
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System as Heap},
+    cell::Cell,
+    io::{Read, Write},
+    sync::Arc,
+};
+
+use assay_model::{Answer, Durability, FieldValue, Fields, Operation, Outcome, Schema};
+use assay_systems::{
+    Client, Step, System, WireClient,
+    conformance::{Content, Updates},
+};
+use common::Candidate;
+use server::{Server, binary};
+
+/// The ordinary heap, counting each thread's requests.
+struct Counting;
+
+thread_local! {
+    static REQUESTS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that is ending has no counter any more, and nobody asks for it.
+    let _ = REQUESTS.try_with(|requests| requests.set(requests.get() + 1));
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is the one asked for.
+        unsafe { Heap.alloc(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is the one asked for.
+        unsafe { Heap.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is the one asked for.
+        unsafe { Heap.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static HEAP: Counting = Counting;
+
+/// A client whose input buffer never grows.
+struct Fixed {
+    client: WireClient,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    answer: Answer,
+}
+
+impl Fixed {
+    fn new(system: &dyn System) -> Fixed {
+        let Client::Wire(client) = system.connect().unwrap() else { panic!("a server's client") };
+        Fixed {
+            client,
+            input: vec![0; 1 << 20],
+            output: Vec::with_capacity(1 << 16),
+            answer: Answer::counting(),
+        }
+    }
+
+    fn run(&mut self, operation: &Operation<'_>) -> Outcome {
+        self.answer.clear();
+        self.output.clear();
+        self.client.codec.encode(operation, &mut self.output);
+        let mut received = 0;
+        loop {
+            self.client.socket.write_all(&self.output).unwrap();
+            self.output.clear();
+            received += self.client.socket.read(&mut self.input[received..]).unwrap();
+            let input = &self.input[..received];
+            match self.client.codec.decode(input, &mut self.output, &mut self.answer) {
+                Step::More { consumed } => {
+                    self.input.copy_within(consumed..received, 0);
+                    received -= consumed;
+                }
+                Step::Done { outcome, .. } => return outcome,
+                Step::Broken(outcome) => panic!("{outcome:?}"),
+            }
+        }
+    }
+}
+
+fn allocates_nothing(driver: &'static str, layout: &'static str, server: &Server) {
+    let candidate = Candidate {
+        driver,
+        layout,
+        content: Content::Bytes,
+        updates: Updates::Isolated,
+        durability: Durability::None,
+    };
+    let system = candidate.open(server.target(), &Arc::new(Schema::new("t", "field", 10)));
+    system.prepare().unwrap();
+    let value = [b'v'; 100];
+    let values: Vec<FieldValue<'_>> =
+        (0..10).map(|field| FieldValue { field, bytes: &value }).collect();
+    let keys: Vec<String> = (0..40).map(|at| format!("user{at:08}")).collect();
+    let scans = layout == "hash";
+    let mut client = Fixed::new(&*system);
+    let mut round = || {
+        for key in &keys {
+            let key = key.as_bytes();
+            let mut done = |operation| assert_eq!(client.run(&operation), Outcome::Done);
+            done(Operation::Insert { key, values: &values });
+            done(Operation::Read { key, fields: Fields::All });
+            done(Operation::Read { key, fields: Fields::One(3) });
+            done(Operation::Update { key, values: &values });
+            done(Operation::Update { key, values: &values[4..5] });
+            if scans {
+                done(Operation::Scan { start: b"user", limit: 30, fields: Fields::All });
+            }
+            done(Operation::Delete { key });
+            done(Operation::Insert { key, values: &values });
+        }
+    };
+    round();
+    let before = REQUESTS.get();
+    round();
+    assert_eq!(REQUESTS.get() - before, 0, "{driver}:{layout} asked for memory");
+    system.remove().unwrap();
+}
+
+#[test]
+fn redis_codecs_allocate_nothing_in_the_steady_state() {
+    let Some(binary) = binary("ASSAY_TEST_REDIS", "redis-server") else { return };
+    let server = Server::redis(&binary, &[]);
+    for layout in ["hash", "hash-noindex", "string"] {
+        allocates_nothing("redis", layout, &server);
+    }
+}
+
+#[test]
+fn the_memcached_codec_allocates_nothing_in_the_steady_state() {
+    let Some(binary) = binary("ASSAY_TEST_MEMCACHED", "memcached") else { return };
+    allocates_nothing("memcached", "value", &Server::memcached(&binary, &[]));
+}

@@ -1,0 +1,71 @@
+//! What the tests of drivers share: opening a driver, and the tables that it is checked with.
+
+use std::{sync::Arc, time::Duration};
+
+use assay_model::{Capabilities, Durability, Schema};
+use assay_systems::{
+    Driver, Opening, System, Target,
+    conformance::{Content, Subject, Updates, check},
+    registry,
+};
+
+/// One driver in one layout.
+pub struct Candidate {
+    /// The driver's name.
+    pub driver: &'static str,
+    /// The layout's name.
+    pub layout: &'static str,
+    /// What keys and values may hold.
+    pub content: Content,
+    /// What becomes of concurrent updates.
+    pub updates: Updates,
+    /// The level it is opened at.
+    pub durability: Durability,
+}
+
+impl Candidate {
+    /// The registry's driver.
+    pub fn driver(&self) -> &'static Driver {
+        registry::find(self.driver).expect("the driver is in the registry")
+    }
+
+    /// What the driver declares for the layout.
+    pub fn capabilities(&self) -> Capabilities {
+        (self.driver().capabilities)(self.layout)
+    }
+
+    /// Opens it for `schema`.
+    pub fn open(&self, target: Target, schema: &Arc<Schema>) -> Box<dyn System> {
+        let driver = self.driver();
+        assert!(driver.layout(Some(self.layout)).is_some(), "no layout {}", self.layout);
+        let opening = Opening {
+            target,
+            layout: self.layout.into(),
+            schema: Arc::clone(schema),
+            durability: self.durability,
+            settings: Default::default(),
+            timeout: Duration::from_secs(30),
+        };
+        (driver.open)(opening).expect("the driver opens")
+    }
+
+    /// Runs the conformance test with tables of one field and of several.
+    pub fn conforms(&self, target: impl Fn() -> Target) {
+        for fields in [1, 10] {
+            let schema = Arc::new(Schema::new("usertable", "field", fields));
+            let system = self.open(target(), &schema);
+            let name =
+                format!("{}:{} ({fields} fields, {})", self.driver, self.layout, self.durability);
+            let report = check(&Subject {
+                name: &name,
+                system: &*system,
+                capabilities: &self.capabilities(),
+                schema: &schema,
+                content: self.content,
+                updates: self.updates,
+            })
+            .unwrap_or_else(|failure| panic!("{failure}"));
+            assert!(report.passed.len() >= 15, "{name}: only {:?}", report.passed);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Servers for tests: a binary of the machine on a free loopback port, in a folder of its own,
+//! killed when the test ends.
+
+use std::{
+    env, fs,
+    net::{TcpListener, TcpStream},
+    os::unix::{fs::PermissionsExt, net::UnixStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use assay_model::{Address, Endpoint};
+use assay_systems::Target;
+
+/// A running server.
+pub struct Server {
+    child: Child,
+    folder: tempfile::TempDir,
+    port: u16,
+}
+
+/// The binary called `name`: what the variable says, else the first on PATH. Without one the test
+/// says so and passes.
+pub fn binary(variable: &str, name: &str) -> Option<PathBuf> {
+    let given = env::var_os(variable).map(PathBuf::from);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = given.or_else(|| {
+        env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+    });
+    if found.is_none() {
+        eprintln!("skipped: there is no {name} on PATH, and {variable} is not set");
+    }
+    found
+}
+
+impl Server {
+    /// Starts Redis or Valkey with `arguments` besides the usual ones.
+    pub fn redis(binary: &Path, arguments: &[&str]) -> Server {
+        Server::start(|port, folder| {
+            let mut command = Command::new(binary);
+            command
+                .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
+                .args(["--unixsocket", "server.sock"])
+                .args(["--save", "", "--dir", "."])
+                .args(arguments)
+                .current_dir(folder);
+            command
+        })
+    }
+
+    /// Starts Memcached on its port with `arguments` besides the usual ones.
+    pub fn memcached(binary: &Path, arguments: &[&str]) -> Server {
+        Server::start(|port, folder| {
+            let mut command = Command::new(binary);
+            command
+                .args(["-u", "nobody", "-t", "2", "-l", "127.0.0.1", "-U", "0"])
+                .args(["-p", &port.to_string()])
+                .args(arguments)
+                .current_dir(folder);
+            command
+        })
+    }
+
+    /// Starts Memcached on its Unix socket.
+    pub fn memcached_on_socket(binary: &Path, arguments: &[&str]) -> Server {
+        Server::start(|_, folder| {
+            let mut command = Command::new(binary);
+            command
+                .args(["-u", "nobody", "-t", "2", "-s", "server.sock", "-a", "0777"])
+                .args(arguments)
+                .current_dir(folder);
+            command
+        })
+    }
+
+    fn start(command: impl Fn(u16, &Path) -> Command) -> Server {
+        // Another process may take the port between its choice and its use.
+        for _ in 0..5 {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            // A server that drops its privileges makes its socket as somebody else.
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777))
+                .expect("a folder of our own");
+            let port = TcpListener::bind("127.0.0.1:0")
+                .and_then(|listener| listener.local_addr())
+                .expect("a free port")
+                .port();
+            let child = command(port, folder.path())
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("the server starts");
+            let mut server = Server { child, folder, port };
+            if server.listens() {
+                return server;
+            }
+        }
+        panic!("the server did not come up five times");
+    }
+
+    /// Waits until it accepts connections; false if it ended instead.
+    fn listens(&mut self) -> bool {
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            if self.child.try_wait().expect("the server's state").is_some() {
+                return false;
+            }
+            let socket = self.socket();
+            if TcpStream::connect(("127.0.0.1", self.port)).is_ok()
+                || UnixStream::connect(socket).is_ok()
+            {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        false
+    }
+
+    /// Its address over TCP.
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint::at(Address::Tcp { host: "127.0.0.1".into(), port: self.port })
+    }
+
+    /// Where its Unix socket is, if it has one.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("server.sock")
+    }
+
+    /// It as a driver's target, over TCP.
+    pub fn target(&self) -> Target {
+        Target::Server(self.endpoint())
+    }
+
+    /// Stops it, as a crash would.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

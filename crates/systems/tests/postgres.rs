@@ -1,0 +1,428 @@
+//! The `postgres` driver against a real server. Skipped, by name, where none is installed.
+
+#[path = "postgres/server.rs"]
+mod server;
+
+#[path = "postgres/login.rs"]
+mod login;
+
+#[path = "postgres/setup.rs"]
+mod setup;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use assay_model::{
+    Answer, Durability, Endpoint, FailureKind, FieldValue, Fields, Operation, Outcome, Schema,
+};
+use assay_systems::{
+    Client, Opening, Session, System, Target,
+    blocking::Blocking,
+    conformance::{self, Content, Subject, Updates},
+    registry::find,
+};
+use server::Server;
+
+/// Every layout with every place that it has for the key.
+const LAYOUTS: [(&str, &str); 7] = [
+    ("row", "column"),
+    ("hstore", "column"),
+    ("hstore", "document"),
+    ("jsonb", "column"),
+    ("jsonb", "document"),
+    ("json", "column"),
+    ("json", "document"),
+];
+
+/// The shared server, or one of the test's own, or a note in the test's output that it is skipped.
+macro_rules! server_or_skip {
+    ($test:literal) => {
+        server_or_skip!($test, crate::server::shared())
+    };
+    ($test:literal, $server:expr) => {
+        match $server {
+            Some(server) => server,
+            None => {
+                eprintln!("skipped {}: no postgres found (set ASSAY_TEST_POSTGRES)", $test);
+                return;
+            }
+        }
+    };
+}
+pub(crate) use server_or_skip;
+
+const FIELDS: usize = 3;
+
+fn opening(endpoint: Endpoint, layout: &str, key: &str, fields: usize) -> Opening {
+    Opening {
+        target: Target::Server(endpoint),
+        layout: layout.into(),
+        schema: Arc::new(Schema::new("User \"table\"", "field", fields)),
+        durability: Durability::None,
+        settings: BTreeMap::from([("key".to_owned(), key.to_owned())]),
+        timeout: Duration::from_secs(30),
+    }
+}
+
+fn open(opening: Opening) -> Box<dyn System> {
+    let driver = find("postgres").expect("the driver is registered");
+    (driver.open)(opening).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn system(endpoint: Endpoint, layout: &str, key: &str) -> Box<dyn System> {
+    open(opening(endpoint, layout, key, FIELDS))
+}
+
+fn session(system: &dyn System) -> Blocking {
+    match system.connect() {
+        Ok(Client::Wire(client)) => Blocking::new(client),
+        Ok(Client::Call(_)) => panic!("the driver is a wire client"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A row as the tests write it: key, then position and value of each field.
+type Row = (Vec<u8>, Vec<(u16, Vec<u8>)>);
+
+fn row(key: &str, fields: &[(u16, &str)]) -> Row {
+    let fields = fields.iter().map(|(field, value)| (*field, value.as_bytes().to_vec()));
+    (key.as_bytes().to_vec(), fields.collect())
+}
+
+fn ask(session: &mut Blocking, operation: Operation<'_>) -> (Outcome, Vec<Row>) {
+    let mut answer = Answer::keeping();
+    let outcome = session.execute(&operation, &mut answer);
+    let rows = answer
+        .rows()
+        .map(|row| {
+            let mut fields: Vec<_> =
+                row.fields().map(|(field, value)| (field, value.to_vec())).collect();
+            fields.sort();
+            (row.key().to_vec(), fields)
+        })
+        .collect();
+    (outcome, rows)
+}
+
+fn values<'a>(fields: &'a [(u16, &'a str)]) -> Vec<FieldValue<'a>> {
+    fields.iter().map(|&(field, value)| FieldValue { field, bytes: value.as_bytes() }).collect()
+}
+
+fn insert(session: &mut Blocking, key: &str, fields: &[(u16, &str)]) -> Outcome {
+    let operation = Operation::Insert { key: key.as_bytes(), values: &values(fields) };
+    ask(session, operation).0
+}
+
+fn update(session: &mut Blocking, key: &str, fields: &[(u16, &str)]) -> Outcome {
+    let operation = Operation::Update { key: key.as_bytes(), values: &values(fields) };
+    ask(session, operation).0
+}
+
+fn read(session: &mut Blocking, key: &str, fields: Fields) -> (Outcome, Vec<Row>) {
+    ask(session, Operation::Read { key: key.as_bytes(), fields })
+}
+
+fn delete(session: &mut Blocking, key: &str) -> Outcome {
+    ask(session, Operation::Delete { key: key.as_bytes() }).0
+}
+
+fn scan(session: &mut Blocking, start: &str, limit: u32, fields: Fields) -> Vec<Row> {
+    let (outcome, rows) = ask(session, Operation::Scan { start: start.as_bytes(), limit, fields });
+    assert_eq!(outcome, Outcome::Done);
+    rows
+}
+
+fn kind(outcome: &Outcome) -> FailureKind {
+    outcome.failure_kind().unwrap_or_else(|| panic!("a success where a failure is due"))
+}
+
+/// Runs `test` with an empty table in each layout, then removes it.
+fn in_each_layout(server: &Server, database: &str, test: impl Fn(&dyn System, &mut Blocking)) {
+    let endpoint = server.database(database);
+    for (layout, key) in LAYOUTS {
+        eprintln!("layout {layout}, key={key}");
+        let system = system(endpoint.clone(), layout, key);
+        system.prepare().unwrap_or_else(|error| panic!("{error}"));
+        test(&*system, &mut session(&*system));
+        system.remove().unwrap_or_else(|error| panic!("{error}"));
+    }
+    let left = server.sql(database, "SELECT count(*) FROM pg_class WHERE relnamespace = 2200");
+    assert_eq!(left, "0", "relations left behind");
+    let extensions = server.sql(database, "SELECT extname FROM pg_extension ORDER BY 1");
+    assert_eq!(extensions, "plpgsql", "the hstore extension is left behind");
+}
+
+#[test]
+fn every_layout_conforms() {
+    let server = server_or_skip!("every_layout_conforms");
+    let endpoint = server.database("conformance");
+    let driver = find("postgres").expect("the driver is registered");
+    for (layout, key) in LAYOUTS {
+        let opening = opening(endpoint.clone(), layout, key, 10);
+        let schema = opening.schema.clone();
+        let subject = Subject {
+            name: &format!("postgres:{layout}+key={key}"),
+            system: &*open(opening),
+            capabilities: &(driver.capabilities)(layout),
+            schema: &schema,
+            content: Content::Text,
+            updates: Updates::Isolated,
+        };
+        conformance::check(&subject).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+#[test]
+fn what_is_written_is_read_in_every_layout() {
+    let server = server_or_skip!("what_is_written_is_read_in_every_layout");
+    in_each_layout(&server, "operations", |_, session| {
+        assert_eq!(insert(session, "k1", &[(0, "a"), (1, "b"), (2, "c")]), Outcome::Done);
+        // The order given does not matter.
+        assert_eq!(insert(session, "k2", &[(2, "z"), (0, "x"), (1, "y")]), Outcome::Done);
+        for _ in 0..8 {
+            // Often enough that the server changes to the plan that it keeps.
+            let (outcome, rows) = read(session, "k1", Fields::All);
+            assert_eq!(outcome, Outcome::Done);
+            assert_eq!(rows, [row("k1", &[(0, "a"), (1, "b"), (2, "c")])]);
+        }
+        assert_eq!(
+            read(session, "k2", Fields::One(2)),
+            (Outcome::Done, vec![row("k2", &[(2, "z")])])
+        );
+
+        assert_eq!(update(session, "k1", &[(1, "one")]), Outcome::Done);
+        assert_eq!(update(session, "k2", &[(2, "two"), (0, "nil")]), Outcome::Done);
+        assert_eq!(
+            read(session, "k1", Fields::All).1,
+            [row("k1", &[(0, "a"), (1, "one"), (2, "c")])]
+        );
+        assert_eq!(
+            read(session, "k2", Fields::All).1,
+            [row("k2", &[(0, "nil"), (1, "y"), (2, "two")])]
+        );
+        assert_eq!(update(session, "k1", &[(0, "A"), (1, "B"), (2, "C")]), Outcome::Done);
+        assert_eq!(
+            read(session, "k1", Fields::All).1,
+            [row("k1", &[(0, "A"), (1, "B"), (2, "C")])]
+        );
+
+        assert_eq!(delete(session, "k1"), Outcome::Done);
+        assert_eq!(scan(session, "", 10, Fields::One(1)), [row("k2", &[(1, "y")])]);
+    });
+}
+
+#[test]
+fn a_missing_key_is_not_a_success() {
+    let server = server_or_skip!("a_missing_key_is_not_a_success");
+    in_each_layout(&server, "missing", |_, session| {
+        assert_eq!(read(session, "none", Fields::All), (Outcome::Missing, vec![]));
+        assert_eq!(read(session, "none", Fields::One(1)), (Outcome::Missing, vec![]));
+        assert_eq!(update(session, "none", &[(0, "a")]), Outcome::Missing);
+        assert_eq!(update(session, "none", &[(0, "a"), (1, "b")]), Outcome::Missing);
+        assert_eq!(update(session, "none", &[(0, "a"), (1, "b"), (2, "c")]), Outcome::Missing);
+        assert_eq!(delete(session, "none"), Outcome::Missing);
+        assert_eq!(scan(session, "", 10, Fields::All), []);
+    });
+}
+
+#[test]
+fn a_duplicate_key_is_a_conflict_and_changes_nothing() {
+    let server = server_or_skip!("a_duplicate_key_is_a_conflict_and_changes_nothing");
+    in_each_layout(&server, "duplicates", |system, session| {
+        let fields = [(0, "a"), (1, "b"), (2, "c")];
+        assert_eq!(insert(session, "k", &fields), Outcome::Done);
+        let outcome = insert(session, "k", &[(0, "x"), (1, "y"), (2, "z")]);
+        assert_eq!(kind(&outcome), FailureKind::Conflict, "{outcome:?}");
+        assert_eq!(read(session, "k", Fields::All), (Outcome::Done, vec![row("k", &fields)]));
+        assert_eq!(system.count().unwrap(), 1);
+    });
+}
+
+#[test]
+fn odd_values_come_back_as_they_went() {
+    let server = server_or_skip!("odd_values_come_back_as_they_went");
+    let large = "0123456789abcdef".repeat(65_536);
+    let quoted = "\"'\\/{}[]=>,:\\u0041\\\\\"".repeat(40);
+    let control: String = (1u8..0x20).map(char::from).collect();
+    in_each_layout(&server, "odd_values", |_, session| {
+        for odd in ["", " ", "NULL", "null", "\\N", "é😀\u{7f}\u{2028}", &quoted, &control, &large]
+        {
+            let fields = [(0, odd), (1, "b"), (2, odd)];
+            assert_eq!(insert(session, "k", &fields), Outcome::Done);
+            assert!(read(session, "k", Fields::All) == (Outcome::Done, vec![row("k", &fields)]));
+            assert_eq!(update(session, "k", &[(1, odd)]), Outcome::Done);
+            let expected = [row("k", &[(1, odd)])];
+            assert!(read(session, "k", Fields::One(1)).1 == expected);
+            assert!(scan(session, "k", 1, Fields::One(1)) == expected);
+            let expected = [row("k", &[(0, odd), (1, odd), (2, odd)])];
+            assert!(scan(session, "k", 1, Fields::All) == expected);
+            assert_eq!(delete(session, "k"), Outcome::Done);
+        }
+        for odd in ["é😀 \"quoted\"", "a\\b", "it's", "\u{1}\n"] {
+            let fields = [(0, "a"), (1, "b"), (2, "c")];
+            assert_eq!(insert(session, odd, &fields), Outcome::Done);
+            assert_eq!(read(session, odd, Fields::All), (Outcome::Done, vec![row(odd, &fields)]));
+            assert_eq!(scan(session, odd, 1, Fields::All), [row(odd, &fields)]);
+            assert_eq!(delete(session, odd), Outcome::Done);
+        }
+    });
+}
+
+#[test]
+fn what_text_cannot_hold_is_rejected_and_the_connection_lives() {
+    let server = server_or_skip!("what_text_cannot_hold_is_rejected_and_the_connection_lives");
+    in_each_layout(&server, "not_text", |_, session| {
+        let fields = [(0, "a"), (1, "b"), (2, "c")];
+        assert_eq!(insert(session, "k", &fields), Outcome::Done);
+        for bad in [&b"a\0b"[..], b"\xff", b"\xc3", b"\xed\xa0\x80"] {
+            let values = [
+                FieldValue { field: 0, bytes: bad },
+                FieldValue { field: 1, bytes: b"b" },
+                FieldValue { field: 2, bytes: b"c" },
+            ];
+            for operation in [
+                Operation::Insert { key: b"new", values: &values },
+                Operation::Insert { key: bad, values: &values[1..] },
+                Operation::Update { key: b"k", values: &values[..1] },
+                Operation::Update { key: b"k", values: &values[..2] },
+                Operation::Read { key: bad, fields: Fields::All },
+            ] {
+                let (outcome, rows) = ask(session, operation);
+                assert_eq!(kind(&outcome), FailureKind::Rejected, "{operation:?}: {outcome:?}");
+                assert_eq!(rows, []);
+            }
+        }
+        assert_eq!(scan(session, "", 10, Fields::All), [row("k", &fields)]);
+        let beyond = Operation::Read { key: b"k", fields: Fields::One(FIELDS as u16) };
+        assert_eq!(kind(&ask(session, beyond).0), FailureKind::Rejected);
+        assert_eq!(read(session, "k", Fields::One(0)).1, [row("k", &[(0, "a")])]);
+    });
+}
+
+#[test]
+fn scans_are_in_byte_order_whatever_the_locale() {
+    let server = server_or_skip!("scans_are_in_byte_order_whatever_the_locale");
+    // Where the server has ICU, a database whose own order is another one.
+    let icu = "CREATE DATABASE scans TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'";
+    if let Err(why) = server.try_sql("postgres", icu) {
+        eprintln!("the database has the C locale: {why}");
+        server.database("scans");
+    }
+    for (layout, key) in LAYOUTS {
+        let system = system(server.tcp("scans"), layout, key);
+        system.prepare().unwrap();
+        let session = &mut session(&*system);
+        let mut keys = ["b", "a", "B", "user10", "user9", "é", "a-b", "ab", "_"];
+        for key in keys {
+            assert_eq!(insert(session, key, &[(0, key), (1, "b"), (2, "c")]), Outcome::Done);
+        }
+        keys.sort();
+        let expected: Vec<Row> =
+            keys.iter().map(|key| row(key, &[(0, key), (1, "b"), (2, "c")])).collect();
+        assert_eq!(scan(session, "", 100, Fields::All), expected, "{layout} {key}");
+        assert_eq!(scan(session, "a-", 3, Fields::All), expected[3..6], "{layout} {key}");
+        assert_eq!(scan(session, "zz", 1, Fields::One(0)), [row("é", &[(0, "é")])]);
+        assert_eq!(scan(session, "a", 0, Fields::All), []);
+        system.remove().unwrap();
+    }
+}
+
+#[test]
+fn many_fields_are_read_and_updated_one_by_one() {
+    let server = server_or_skip!("many_fields_are_read_and_updated_one_by_one");
+    let endpoint = server.database("many_fields");
+    for (layout, key) in LAYOUTS {
+        let system = open(opening(endpoint.clone(), layout, key, 200));
+        system.prepare().unwrap();
+        let session = &mut session(&*system);
+        let fields: Vec<(u16, &str)> = (0..200).map(|field| (field, "value")).collect();
+        assert_eq!(insert(session, "k", &fields), Outcome::Done);
+        for field in [0, 64, 199] {
+            for value in ["first", "second"] {
+                // A failure before the first success: it must not spoil the statement.
+                assert_eq!(update(session, "none", &[(field, value)]), Outcome::Missing);
+                assert_eq!(update(session, "k", &[(field, value)]), Outcome::Done);
+                let expected = vec![row("k", &[(field, value)])];
+                assert_eq!(
+                    read(session, "k", Fields::One(field)),
+                    (Outcome::Done, expected.clone())
+                );
+                assert_eq!(scan(session, "k", 9, Fields::One(field)), expected);
+            }
+        }
+        let (_, rows) = read(session, "k", Fields::All);
+        let changed: Vec<u16> = rows[0]
+            .1
+            .iter()
+            .filter(|(_, value)| value == b"second")
+            .map(|(field, _)| *field)
+            .collect();
+        assert_eq!((rows[0].1.len(), changed), (200, vec![0, 64, 199]), "{layout} {key}");
+        system.remove().unwrap();
+    }
+}
+
+#[test]
+fn a_key_at_the_declared_limit_is_taken_and_a_longer_one_is_not() {
+    let server = server_or_skip!("a_key_at_the_declared_limit_is_taken_and_a_longer_one_is_not");
+    let driver = find("postgres").unwrap();
+    in_each_layout(&server, "long_keys", |_, session| {
+        let limit = (driver.capabilities)("row").max_key_bytes.unwrap() as usize;
+        // Letters in no order, which the index cannot compress.
+        let mut state = 1u64;
+        let mut letter = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            char::from(b'!' + (state >> 40) as u8 % 90)
+        };
+        let key: String = (0..=limit).map(|_| letter()).collect();
+        let fields = [(0, "a"), (1, "b"), (2, "c")];
+        let outcome = insert(session, &key, &fields);
+        assert_eq!(kind(&outcome), FailureKind::Rejected, "{outcome:?}");
+        assert_eq!(insert(session, &key[..limit], &fields), Outcome::Done);
+        assert_eq!(read(session, &key[..limit], Fields::One(0)).0, Outcome::Done);
+    });
+}
+
+#[test]
+fn a_terminated_session_is_disconnected_and_a_canceled_statement_timed_out() {
+    let server =
+        server_or_skip!("a_terminated_session_is_disconnected_and_a_canceled_statement_timed_out");
+    let endpoint = server.database("endings");
+    let system = system(endpoint, "jsonb", "column");
+    system.prepare().unwrap();
+    let mut first = session(&*system);
+    let fields = [(0, "a"), (1, "b"), (2, "c")];
+    assert_eq!(insert(&mut first, "k", &fields), Outcome::Done);
+    server.sql("endings", "ALTER DATABASE endings SET lock_timeout = '50ms'");
+    let mut impatient = session(&*system);
+    server.sql("endings", "ALTER DATABASE endings RESET lock_timeout");
+    server.sql("endings", "ALTER DATABASE endings SET statement_timeout = '50ms'");
+    let mut timed = session(&*system);
+    server.sql("endings", "ALTER DATABASE endings RESET statement_timeout");
+
+    let lock = "SELECT pg_advisory_lock(1); LOCK TABLE \"User \"\"table\"\"\"; SELECT pg_sleep(30)";
+    std::thread::scope(|scope| {
+        scope.spawn(|| server.try_sql("endings", lock));
+        let held = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted \
+                    AND relation = '\"User \"\"table\"\"\"'::regclass";
+        while server.sql("endings", held) != "1" {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let (outcome, _) = read(&mut impatient, "k", Fields::All);
+        assert_eq!(kind(&outcome), FailureKind::Conflict, "{outcome:?}");
+        let (outcome, _) = read(&mut timed, "k", Fields::All);
+        assert_eq!(kind(&outcome), FailureKind::Timeout, "{outcome:?}");
+        let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                   WHERE datname = 'endings' AND pid <> pg_backend_pid() AND query ~ ";
+        assert_eq!(server.sql("endings", &format!("{end} 'pg_sleep'")), "1");
+    });
+    assert_eq!(read(&mut timed, "k", Fields::All).1, [row("k", &fields)]);
+
+    let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+               WHERE application_name = 'assay' AND datname = 'endings'";
+    server.sql("endings", end);
+    for _ in 0..2 {
+        let (outcome, _) = read(&mut first, "k", Fields::All);
+        assert_eq!(kind(&outcome), FailureKind::Disconnected, "{outcome:?}");
+    }
+    system.remove().unwrap();
+}

@@ -1,0 +1,410 @@
+//! The drivers whose stores are servers, on the binaries that this machine has.
+
+mod common;
+#[path = "common/server.rs"]
+mod server;
+
+use std::{path::PathBuf, sync::Arc};
+
+use assay_model::{
+    Address, Answer, Durability, Endpoint, FailureKind, FieldValue, Fields, Operation, Outcome,
+    Schema, Secret,
+};
+use assay_systems::{
+    Client, Session, System, SystemError, Target,
+    blocking::Blocking,
+    conformance::{Content, Updates},
+};
+use common::Candidate;
+use server::{Server, binary};
+
+fn redis_binary() -> Option<PathBuf> {
+    binary("ASSAY_TEST_REDIS", "redis-server")
+}
+
+fn valkey_binary() -> Option<PathBuf> {
+    binary("ASSAY_TEST_VALKEY", "valkey-server")
+}
+
+fn memcached_binary() -> Option<PathBuf> {
+    binary("ASSAY_TEST_MEMCACHED", "memcached")
+}
+
+fn redis(layout: &'static str) -> Candidate {
+    Candidate {
+        driver: "redis",
+        layout,
+        content: Content::Bytes,
+        updates: if layout == "string" { Updates::MayBeLost } else { Updates::Isolated },
+        durability: Durability::None,
+    }
+}
+
+fn memcached() -> Candidate {
+    Candidate {
+        driver: "memcached",
+        layout: "value",
+        content: Content::Bytes,
+        updates: Updates::Isolated,
+        durability: Durability::None,
+    }
+}
+
+fn one_field() -> Arc<Schema> {
+    Arc::new(Schema::new("usertable", "field", 1))
+}
+
+fn session(system: &dyn System) -> Box<dyn Session> {
+    match system.connect().unwrap() {
+        Client::Wire(client) => Box::new(Blocking::new(client)),
+        Client::Call(session) => session,
+    }
+}
+
+/// Inserts records of `bytes` bytes until one is refused.
+fn fill(session: &mut dyn Session, bytes: usize) -> Outcome {
+    let value = vec![b'x'; bytes];
+    let values = [FieldValue { field: 0, bytes: &value }];
+    for at in 0..1_000_000 {
+        let key = format!("user{at}");
+        let insert = Operation::Insert { key: key.as_bytes(), values: &values };
+        let outcome = session.execute(&insert, &mut Answer::counting());
+        if outcome != Outcome::Done {
+            return outcome;
+        }
+    }
+    panic!("the server never filled up");
+}
+
+/// What a client sends by itself, on a connection of its own.
+fn raw(endpoint: &Endpoint, request: &[u8], reply_starts: &[u8]) {
+    use std::io::{Read, Write};
+    let Address::Tcp { host, port } = &endpoint.address else { panic!("a TCP address") };
+    let mut stream = std::net::TcpStream::connect((host.as_str(), *port)).unwrap();
+    stream.write_all(request).unwrap();
+    let mut reply = vec![0; reply_starts.len()];
+    stream.read_exact(&mut reply).unwrap();
+    assert_eq!(reply, reply_starts, "{}", String::from_utf8_lossy(&reply));
+}
+
+#[test]
+fn redis_conforms_in_every_layout() {
+    let Some(binary) = redis_binary() else { return };
+    let server = Server::redis(&binary, &[]);
+    for layout in ["hash", "hash-noindex", "string"] {
+        redis(layout).conforms(|| server.target());
+    }
+    raw(&server.endpoint(), b"DBSIZE\r\n", b":0\r\n");
+}
+
+#[test]
+fn redis_conforms_over_a_unix_socket() {
+    let Some(binary) = redis_binary() else { return };
+    let server = Server::redis(&binary, &[]);
+    let endpoint = Endpoint::at(Address::Unix(server.socket()));
+    redis("hash").conforms(|| Target::Server(endpoint.clone()));
+}
+
+#[test]
+fn redis_conforms_with_its_log_synced() {
+    let Some(binary) = redis_binary() else { return };
+    let server = Server::redis(&binary, &["--appendonly", "yes", "--appendfsync", "always"]);
+    let synced = Candidate { durability: Durability::Synced, ..redis("hash-noindex") };
+    synced.conforms(|| server.target());
+}
+
+#[test]
+fn valkey_conforms_in_every_layout() {
+    let Some(binary) = valkey_binary() else { return };
+    let server = Server::redis(&binary, &[]);
+    for layout in ["hash", "hash-noindex", "string"] {
+        let candidate = Candidate { driver: "valkey", ..redis(layout) };
+        candidate.conforms(|| server.target());
+    }
+    let system =
+        Candidate { driver: "valkey", ..redis("hash") }.open(server.target(), &one_field());
+    let version = system.identity().unwrap().version;
+    assert!(version.starts_with("Valkey "), "{version}");
+}
+
+#[test]
+fn redis_tells_its_version_and_settings() {
+    let Some(binary) = redis_binary() else { return };
+    let server = Server::redis(&binary, &["--maxmemory", "64mb"]);
+    let system = redis("hash").open(server.target(), &one_field());
+    let identity = system.identity().unwrap();
+    assert!(identity.version.starts_with("Redis "), "{identity:?}");
+    let has = |name: &str, value: &str| {
+        let setting = (name.to_owned(), value.to_owned());
+        assert!(identity.settings.contains(&setting), "{name} should be {value}: {identity:?}");
+    };
+    has("appendonly", "no");
+    has("maxmemory", "67108864");
+}
+
+#[test]
+fn redis_with_less_durability_than_asked_for_is_refused() {
+    let Some(binary) = redis_binary() else { return };
+    let server = Server::redis(&binary, &[]);
+    for durability in [Durability::Buffered, Durability::Synced] {
+        let candidate = Candidate { durability, ..redis("hash") };
+        let system = candidate.open(server.target(), &one_field());
+        let message = system.prepare().unwrap_err().to_string();
+        assert!(message.contains("appendonly yes"), "{message}");
+    }
+}
+
+#[test]
+fn redis_logs_in_and_never_shows_the_password() {
+    let Some(binary) = redis_binary() else { return };
+    let server = Server::redis(
+        &binary,
+        &["--requirepass", "hunter2", "--user", "bench", "on", ">trustno1", "~*", "&*", "+@all"],
+    );
+    let open = |user: Option<&str>, password: Option<&str>| {
+        let endpoint = Endpoint {
+            user: user.map(String::from),
+            password: password.map(Secret::new),
+            database: Some("3".into()),
+            ..server.endpoint()
+        };
+        redis("hash").open(Target::Server(endpoint), &one_field())
+    };
+    open(None, Some("hunter2")).identity().unwrap();
+    open(Some("bench"), Some("trustno1")).identity().unwrap();
+    for (user, password) in [(None, None), (None, Some("wrong1")), (Some("bench"), Some("wrong2"))]
+    {
+        let system = open(user, password);
+        let error = system.prepare().unwrap_err();
+        assert!(matches!(error, SystemError::LoginRefused { .. }), "{error}");
+        assert!(!error.to_string().contains("wrong"), "{error}");
+    }
+}
+
+#[test]
+fn redis_uses_the_database_of_its_address() {
+    let Some(binary) = redis_binary() else { return };
+    let server = Server::redis(&binary, &[]);
+    let endpoint = Endpoint { database: Some("3".into()), ..server.endpoint() };
+    let system = redis("hash").open(Target::Server(endpoint), &one_field());
+    system.prepare().unwrap();
+    let mut loader = system.loader().unwrap();
+    loader.insert(b"user1", &[FieldValue { field: 0, bytes: b"v" }]).unwrap();
+    loader.finish().unwrap();
+    raw(&server.endpoint(), b"DBSIZE\r\n", b":0\r\n");
+    let missing = Endpoint { database: Some("99".into()), ..server.endpoint() };
+    let system = redis("hash").open(Target::Server(missing), &one_field());
+    assert!(system.prepare().unwrap_err().to_string().contains("select the database"));
+}
+
+#[test]
+fn a_full_redis_is_told_as_full() {
+    let Some(binary) = redis_binary() else { return };
+    for layout in ["hash", "string"] {
+        let server = Server::redis(&binary, &["--maxmemory", "4mb"]);
+        let system = redis(layout).open(server.target(), &one_field());
+        system.prepare().unwrap();
+        let mut session = session(&*system);
+        let outcome = fill(&mut *session, 10_000);
+        assert_eq!(outcome.failure_kind(), Some(FailureKind::Full), "{outcome:?}");
+        // The client goes on, and the next refusal is not mixed up with the last one's replies.
+        let read = Operation::Read { key: b"user0", fields: Fields::All };
+        assert_eq!(session.execute(&read, &mut Answer::counting()), Outcome::Done);
+        let mut loader = system.loader().unwrap();
+        let values = [FieldValue { field: 0, bytes: b"v" }];
+        loader.insert(b"more", &values).unwrap();
+        assert!(loader.finish().unwrap_err().to_string().contains("OOM"));
+    }
+}
+
+#[test]
+fn keys_of_others_on_a_redis_server_are_left_alone() {
+    let Some(binary) = redis_binary() else { return };
+    let server = Server::redis(&binary, &[]);
+    raw(&server.endpoint(), b"SET theirs 1\r\n", b"+OK\r\n");
+    raw(&server.endpoint(), b"HSET user7 their field\r\n", b":1\r\n");
+    // Without an index nobody could tell their keys from ours.
+    for layout in ["hash-noindex", "string"] {
+        let system = redis(layout).open(server.target(), &one_field());
+        let error = system.prepare().unwrap_err();
+        assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
+        system.remove().unwrap();
+    }
+    let system = redis("hash").open(server.target(), &one_field());
+    system.prepare().unwrap();
+    let values = [FieldValue { field: 0, bytes: b"v" }];
+    let mut loader = system.loader().unwrap();
+    loader.insert(b"user1", &values).unwrap();
+    loader.finish().unwrap();
+    assert_eq!(system.count().unwrap(), 1);
+    // A record of ours may not take the place of a key of theirs.
+    let mut loader = system.loader().unwrap();
+    loader.insert(b"user7", &values).unwrap();
+    let error = loader.finish().unwrap_err();
+    assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
+    system.remove().unwrap();
+    raw(&server.endpoint(), b"DBSIZE\r\n", b":2\r\n");
+    raw(&server.endpoint(), b"HGET user7 their\r\n", b"$5\r\nfield\r\n");
+}
+
+#[test]
+fn a_table_of_redis_that_another_run_made_is_left_alone() {
+    let Some(binary) = redis_binary() else { return };
+    let server = Server::redis(&binary, &[]);
+    raw(&server.endpoint(), b"ZADD _indices 0 user1\r\n", b":1\r\n");
+    let system = redis("hash").open(server.target(), &one_field());
+    let error = system.prepare().unwrap_err();
+    assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
+    system.remove().unwrap();
+    raw(&server.endpoint(), b"ZCARD _indices\r\n", b":1\r\n");
+}
+
+#[test]
+fn memcached_conforms() {
+    let Some(binary) = memcached_binary() else { return };
+    let server = Server::memcached(&binary, &["-m", "256"]);
+    memcached().conforms(|| server.target());
+}
+
+#[test]
+fn memcached_conforms_over_a_unix_socket() {
+    let Some(binary) = memcached_binary() else { return };
+    let server = Server::memcached_on_socket(&binary, &["-m", "256"]);
+    let endpoint = Endpoint::at(Address::Unix(server.socket()));
+    memcached().conforms(|| Target::Server(endpoint.clone()));
+}
+
+#[test]
+fn memcached_tells_its_version_and_whether_it_evicts() {
+    let Some(binary) = memcached_binary() else { return };
+    for (arguments, evictions) in [(&[][..], "on"), (&["-M"], "off")] {
+        let server = Server::memcached(&binary, arguments);
+        let system = memcached().open(server.target(), &one_field());
+        let identity = system.identity().unwrap();
+        assert!(identity.version.starts_with("Memcached 1."), "{identity:?}");
+        let setting = ("evictions".to_owned(), evictions.to_owned());
+        assert!(identity.settings.contains(&setting), "{identity:?}");
+    }
+}
+
+#[test]
+fn a_full_memcached_is_told_as_full() {
+    let Some(binary) = memcached_binary() else { return };
+    let server = Server::memcached(&binary, &["-M", "-m", "2"]);
+    let system = memcached().open(server.target(), &one_field());
+    system.prepare().unwrap();
+    let mut session = session(&*system);
+    let outcome = fill(&mut *session, 100_000);
+    assert_eq!(outcome.failure_kind(), Some(FailureKind::Full), "{outcome:?}");
+    let read = Operation::Read { key: b"user0", fields: Fields::All };
+    assert_eq!(session.execute(&read, &mut Answer::counting()), Outcome::Done);
+    let mut loader = system.loader().unwrap();
+    let value = vec![b'x'; 100_000];
+    let values = [FieldValue { field: 0, bytes: &value }];
+    let loaded = (0..100)
+        .try_for_each(|at| loader.insert(format!("more{at}").as_bytes(), &values))
+        .and_then(|()| loader.finish());
+    assert!(loaded.unwrap_err().to_string().contains("out of memory"));
+}
+
+#[test]
+fn a_record_too_large_for_memcached_is_rejected() {
+    let Some(binary) = memcached_binary() else { return };
+    let server = Server::memcached(&binary, &[]);
+    let system = memcached().open(server.target(), &one_field());
+    system.prepare().unwrap();
+    let mut session = session(&*system);
+    let outcome = {
+        let value = vec![b'x'; 2 << 20];
+        let values = [FieldValue { field: 0, bytes: &value }];
+        let insert = Operation::Insert { key: b"large", values: &values };
+        session.execute(&insert, &mut Answer::counting())
+    };
+    assert_eq!(outcome.failure_kind(), Some(FailureKind::Rejected), "{outcome:?}");
+    for key in [&[b'k'; 251][..], b""] {
+        let read = Operation::Read { key, fields: Fields::All };
+        let outcome = session.execute(&read, &mut Answer::counting());
+        assert_eq!(outcome.failure_kind(), Some(FailureKind::Rejected), "{outcome:?}");
+    }
+    let read = Operation::Read { key: b"large", fields: Fields::All };
+    assert_eq!(session.execute(&read, &mut Answer::counting()), Outcome::Missing);
+}
+
+#[test]
+fn items_of_others_on_a_memcached_server_are_left_alone() {
+    let Some(binary) = memcached_binary() else { return };
+    let server = Server::memcached(&binary, &[]);
+    raw(&server.endpoint(), b"ms theirs 2\r\nhi\r\n", b"HD\r\n");
+    let system = memcached().open(server.target(), &one_field());
+    let error = system.prepare().unwrap_err();
+    assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
+    system.remove().unwrap();
+    raw(&server.endpoint(), b"mg theirs v\r\n", b"VA 2\r\nhi\r\n");
+}
+
+#[test]
+fn memcached_logs_in_where_it_must() {
+    let Some(binary) = memcached_binary() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let users = folder.path().join("users");
+    std::fs::write(&users, "bench:trustno1\n").unwrap();
+    let server = Server::memcached(&binary, &["-Y", users.to_str().unwrap()]);
+    let open = |password: Option<&str>| {
+        let endpoint = Endpoint {
+            user: Some("bench".into()),
+            password: password.map(Secret::new),
+            ..server.endpoint()
+        };
+        memcached().open(Target::Server(endpoint), &one_field())
+    };
+    let system = open(Some("trustno1"));
+    system.prepare().unwrap();
+    assert_eq!(system.count().unwrap(), 0, "the login must not become an item");
+    for password in [None, Some("wrong")] {
+        let error = open(password).prepare().unwrap_err();
+        assert!(matches!(error, SystemError::LoginRefused { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_unreachable() {
+    let Some(redis_binary) = redis_binary() else { return };
+    let mut server = Server::redis(&redis_binary, &[]);
+    server.kill();
+    for candidate in [redis("hash"), redis("string"), memcached()] {
+        let system = candidate.open(server.target(), &one_field());
+        let error = system.prepare().unwrap_err();
+        assert!(matches!(error, SystemError::Unreachable { .. }), "{error}");
+        assert!(system.connect().is_err());
+    }
+}
+
+#[test]
+fn a_server_that_dies_fails_the_operation_as_disconnected() {
+    let Some(redis_binary) = redis_binary() else { return };
+    let mut server = Server::redis(&redis_binary, &[]);
+    let system = redis("hash").open(server.target(), &one_field());
+    system.prepare().unwrap();
+    let mut session = session(&*system);
+    let read = Operation::Read { key: b"user1", fields: Fields::All };
+    assert_eq!(session.execute(&read, &mut Answer::counting()), Outcome::Missing);
+    server.kill();
+    for _ in 0..2 {
+        let outcome = session.execute(&read, &mut Answer::counting());
+        assert_eq!(outcome.failure_kind(), Some(FailureKind::Disconnected), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_server_of_another_protocol_is_told_so() {
+    let (Some(redis_binary), Some(memcached_binary)) = (redis_binary(), memcached_binary()) else {
+        return;
+    };
+    let redis_server = Server::redis(&redis_binary, &[]);
+    let system = memcached().open(redis_server.target(), &one_field());
+    assert!(system.prepare().is_err());
+    let memcached_server = Server::memcached(&memcached_binary, &[]);
+    let system = redis("hash").open(memcached_server.target(), &one_field());
+    let message = system.prepare().unwrap_err().to_string();
+    assert!(message.contains("it sent a reply that begins with"), "{message}");
+}
