@@ -107,13 +107,13 @@ pub struct Overrides {
     /// How servers that Assay starts are reached
     #[arg(long, value_enum)]
     pub transport: Option<TransportArgument>,
-    /// Repeats of each trial: a number, or 'auto' until the intervals are narrow
+    /// Repeats of each trial: a number, or 'auto' until the intervals are narrow [default: auto]
     #[arg(long, short, value_name = "N|auto")]
     pub repeats: Option<RepeatsSpec>,
     /// With automatic repeats: the relative half-width to reach [default: 0.02]
     #[arg(long, value_name = "FRACTION")]
     pub precision: Option<f64>,
-    /// With automatic repeats: start no round after this time [default: 10m]
+    /// With automatic repeats: start no round after this time [default: 5m]
     #[arg(long, value_name = "TIME")]
     pub budget: Option<Time>,
     /// The longest an operation may take [default: 10s]

@@ -20,7 +20,7 @@ use thiserror::Error;
 use crate::{
     builtin,
     extent::{Extent, Time},
-    spec::{OneOrMany, Placement, RepeatsSpec, Spec, SystemSpec, Transport, WorkloadSpec},
+    spec::{AutoWord, OneOrMany, Placement, RepeatsSpec, Spec, SystemSpec, Transport, WorkloadSpec},
     system_name::{self, SystemName},
 };
 
@@ -32,18 +32,18 @@ mod default {
     use std::time::Duration;
 
     pub const RECORDS: u64 = 100_000;
-    pub const CLIENTS: u32 = 4;
-    pub const DURATION: Duration = Duration::from_secs(5);
+    pub const CLIENTS: u32 = 2;
+    pub const DURATION: Duration = Duration::from_secs(1);
     pub const COOLDOWN: Duration = Duration::from_millis(50);
-    pub const WARMUP: Duration = Duration::from_secs(1);
-    pub const REPEATS: u32 = 3;
+    pub const WARMUP: Duration = Duration::from_millis(300);
     pub const PRECISION: f64 = 0.02;
-    pub const BUDGET: Duration = Duration::from_secs(600);
+    pub const BUDGET: Duration = Duration::from_secs(300);
     pub const TIMEOUT: Duration = Duration::from_secs(10);
     pub const SEED: u64 = 42;
-    /// Automatic repeats begin with this many: fewer say nothing about their spread.
-    pub const LEAST_REPEATS: u32 = 5;
-    pub const MOST_REPEATS: u32 = 100;
+    /// Many short repeats in turns tell more than a few long ones: what drifts on the machine
+    /// falls on both of a pair. Ten pairs tell 5 % from noise (see `assay_measure::statistics`).
+    pub const LEAST_REPEATS: u32 = 10;
+    pub const MOST_REPEATS: u32 = 50;
 }
 
 /// A resolved experiment.
@@ -70,11 +70,12 @@ pub enum Repeats {
     Count(u32),
     /// Until every throughput's interval is narrow enough, or the time is up.
     Auto {
-        /// At least this many rounds.
+        /// At least this many rounds, if the time allows.
         least: u32,
         /// At most this many rounds.
         most: u32,
-        /// The relative half-width to reach.
+        /// The relative half-width to reach: of each system's ratio to the fastest where several
+        /// are compared, otherwise of the throughput.
         precision: f64,
         /// No round starts after this time.
         budget: Time,
@@ -333,7 +334,7 @@ impl Cell {
 }
 
 fn resolve_repeats(spec: &Spec) -> Result<Repeats, PlanError> {
-    match spec.repeats.unwrap_or(RepeatsSpec::Count(default::REPEATS)) {
+    match spec.repeats.unwrap_or(RepeatsSpec::Auto(AutoWord::Auto)) {
         RepeatsSpec::Count(0) => Err(bad("repeats", "0 repeats measure nothing; use at least 1")),
         RepeatsSpec::Count(count) => Ok(Repeats::Count(count)),
         RepeatsSpec::Auto(_) => {

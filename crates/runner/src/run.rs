@@ -139,7 +139,9 @@ pub fn run(
 
 /// What a cell is called in messages.
 pub fn name(cell: &Cell) -> String {
-    format!("{} on {} with {} clients", cell.system.label, cell.workload, cell.clients)
+    let plural = if cell.clients == 1 { "" } else { "s" };
+    let (system, workload) = (&cell.system.label, &cell.workload);
+    format!("{system} on {workload} with {} client{plural}", cell.clients)
 }
 
 struct State {
@@ -158,14 +160,58 @@ fn wants_round(plan: &Plan, state: &State, round: u32, began: Instant) -> bool {
     match plan.repeats {
         Repeats::Count(count) => round < count,
         Repeats::Auto { least, most, precision, budget } => {
-            let uncertain = plan.cells.iter().zip(&state.cells).any(|(cell, state)| {
-                cell.unsupported.is_none()
-                    && !state.failed
-                    && !statistics::enough(&state.throughputs, precision)
-            });
-            round < least || (round < most && uncertain && began.elapsed() < budget.0)
+            let in_time = round == 0 || (round < most && began.elapsed() < budget.0);
+            in_time && (round < least || !is_certain(plan, state, precision))
         }
     }
+}
+
+/// Whether more repeats would not change what can be said: systems on the same load are known
+/// relative to the fastest, a system alone by itself.
+fn is_certain(plan: &Plan, state: &State, precision: f64) -> bool {
+    let mut running: Vec<(&Cell, &[f64])> = plan
+        .cells
+        .iter()
+        .zip(&state.cells)
+        .filter(|(cell, state)| cell.unsupported.is_none() && !state.failed)
+        .map(|(cell, state)| (cell, state.throughputs.as_slice()))
+        .collect();
+    while let Some(&(first, _)) = running.first() {
+        let (group, rest): (Vec<_>, Vec<_>) =
+            running.into_iter().partition(|(cell, _)| cell.same_load(first));
+        running = rest;
+        let total = |values: &[f64]| values.iter().sum::<f64>();
+        let contenders: Vec<&[f64]> = group
+            .iter()
+            .filter(|(cell, _)| group.len() == 1 || !cell.stores_nothing())
+            .map(|(_, values)| *values)
+            .collect();
+        let fastest = contenders.iter().max_by(|a, b| total(a).total_cmp(&total(b)));
+        let certain = match (fastest, contenders.len()) {
+            (Some(only), 1) => statistics::enough(only, precision),
+            (Some(fastest), _) => {
+                contenders.iter().all(|other| is_told_apart(fastest, other, precision))
+            }
+            (None, _) => true,
+        };
+        if !certain {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether the ratio of two systems is known to `precision`, or to a tenth of its distance from 1:
+/// whether something is 8.0 or 8.4 times slower needs no more repeats.
+fn is_told_apart(fastest: &[f64], other: &[f64], precision: f64) -> bool {
+    const SHARE_OF_DISTANCE: f64 = 0.1;
+    if std::ptr::eq(fastest, other) {
+        return true;
+    }
+    let Some(ratio) = statistics::ratio_over_pairs(fastest, other) else { return false };
+    let (Some(low), Some(high)) = (ratio.low, ratio.high) else { return false };
+    let half_width = (high.ln() - low.ln()) / 2.0;
+    half_width <= precision.max(SHARE_OF_DISTANCE * ratio.ratio.ln().abs())
 }
 
 /// A trial in which every operation failed is no result.

@@ -204,7 +204,8 @@ fn work(
     })
 }
 
-fn load(
+/// Fills the table and says how long it took. Nothing is loaded into a system that keeps nothing.
+pub fn load(
     cell: &Cell,
     setting: &Setting<'_>,
     deployed: &Deployed,
@@ -236,7 +237,8 @@ fn load(
     Ok(began.elapsed())
 }
 
-fn connect(cell: &Cell, deployed: &Deployed) -> Result<Clients, TrialError> {
+/// Connects the cell's clients.
+pub fn connect(cell: &Cell, deployed: &Deployed) -> Result<Clients, TrialError> {
     let (mut sessions, mut sockets) = (Vec::new(), Vec::new());
     for _ in 0..cell.clients {
         match deployed.system.connect().map_err(|error| explain(error, cell.clients))? {

@@ -2,8 +2,9 @@
 //! durability level.
 //!
 //! Layout `row` has one column a field; layout `json` one JSON text, whose fields SQLite itself
-//! takes out and puts in. Keys are TEXT compared by their bytes, in a table WITHOUT ROWID, so that
-//! the table is its own index. An insert of a key that exists is refused as a conflict.
+//! takes out and puts in. Keys are TEXT compared by their bytes, with an index beside the table: in a
+//! table WITHOUT ROWID, which is its own index, a record of 1 KB would spill into a page of overflow
+//! (sqlite.org/withoutrowid.html, "When To Use WITHOUT ROWID"). An insert of a key that exists is refused as a conflict.
 
 mod session;
 mod statements;

@@ -68,7 +68,7 @@ impl Statements {
             shape,
             field_count: schema.field_count(),
             create: format!(
-                "CREATE TABLE {table} (key TEXT NOT NULL PRIMARY KEY{columns}) WITHOUT ROWID"
+                "CREATE TABLE {table} (key TEXT NOT NULL PRIMARY KEY{columns})"
             ),
             drop: format!("DROP TABLE IF EXISTS {table}"),
             insert: format!("INSERT INTO {table} VALUES (?1, {values})"),
