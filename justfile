@@ -1,0 +1,47 @@
+# The habits of the project; `just` lists them.
+
+default:
+    @just --list
+
+# Format, clippy, docs, licences and the tests that need no server
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+    cargo deny --log-level error check bans licenses sources
+    cargo test --workspace --lib --quiet
+
+# Everything, on real servers; installs what it needs
+test:
+    scripts/test
+
+# What Assay promises of its own speed, against its peers (parts: no-db redis memcached postgres)
+bench-harness *PARTS:
+    cargo run --release --package assay-bench --bin assay-bench -- harness {{PARTS}}
+    @cargo build --release --package assay --quiet
+    scripts/client-memory
+
+# Whether verdicts can be trusted: ties tie, 5 % is found, 19 times in 20
+bench-verdicts RUNS="20":
+    cargo build --release --package assay --package assay-bench
+    target/release/assay-bench verdicts {{RUNS}}
+
+# Both benchmarks
+bench: bench-harness bench-verdicts
+
+# How long a default build takes from nothing
+bench-build:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    fresh=$(mktemp -d)
+    trap 'rm -rf "$fresh"' EXIT
+    time cargo build --release --package assay --locked --target-dir "$fresh"
+
+# Fuzz every target for SECONDS each
+fuzz SECONDS="30":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cd fuzz
+    for target in $(cargo +nightly fuzz list); do
+      cargo +nightly fuzz run "$target" -- -max_total_time={{SECONDS}}
+    done
