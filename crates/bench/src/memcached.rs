@@ -31,13 +31,13 @@ pub fn run(stand: &Stand) -> anyhow::Result<()> {
     let memtier = peers::on_path("memtier_benchmark");
     for clients in [4, 16] {
         for (name, workload) in [("reads", &read), ("half updates of all fields", &mixed)] {
-            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-            for _ in 0..ROUNDS {
-                ours.push(store.measure(workload, clients, TIME)?);
-                if let (Some(program), "reads") = (&memtier, name) {
-                    theirs.push(memtier_benchmark(program.as_os_str(), &store, clients)?);
-                }
-            }
+            let measure = || store.measure(workload, clients, TIME);
+            let (ours, theirs) = match (&memtier, name) {
+                (Some(program), "reads") => peers::in_turns(measure, || {
+                    memtier_benchmark(program.as_os_str(), &store, clients)
+                })?,
+                _ => ((0..ROUNDS).map(|_| measure()).collect::<Result<_, _>>()?, Vec::new()),
+            };
             let cpu_us: Vec<f64> = ours.iter().map(|m| m.cpu_ns_per_op / 1000.0).collect();
             let rates: Vec<f64> = ours.iter().map(|m| m.ops_per_s).collect();
             table::figure(

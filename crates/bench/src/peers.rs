@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use assay_runner::placement;
 use procfs::process::Process;
 
-use crate::stand::Measured;
+use crate::stand::{Measured, ROUNDS};
 
 /// What a peer printed, and the CPU that it and its children used, in nanoseconds.
 pub struct Finished {
@@ -26,6 +26,25 @@ impl Finished {
     pub fn measured(&self, ops_per_s: f64, operations: f64) -> Measured {
         Measured { ops_per_s, cpu_ns_per_op: self.cpu_ns / operations }
     }
+}
+
+/// Both in turns; gives our rounds, then theirs. Who begins a round alternates, so that neither always has the warmer
+/// machine.
+pub fn in_turns(
+    mut ours: impl FnMut() -> anyhow::Result<Measured>,
+    mut theirs: impl FnMut() -> anyhow::Result<Measured>,
+) -> anyhow::Result<(Vec<Measured>, Vec<Measured>)> {
+    let (mut our_rounds, mut their_rounds) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        if round % 2 == 0 {
+            their_rounds.push(theirs()?);
+        }
+        our_rounds.push(ours()?);
+        if round % 2 == 1 {
+            their_rounds.push(theirs()?);
+        }
+    }
+    Ok((our_rounds, their_rounds))
 }
 
 /// A program on PATH.

@@ -10,7 +10,7 @@ use assay_provision::{Folders, recipe, require};
 use crate::{
     peers,
     redis::compare,
-    stand::{Measured, ROUNDS, Stand, Store},
+    stand::{Measured, Stand, Store},
     table::heading,
 };
 
@@ -36,18 +36,10 @@ pub fn run(stand: &Stand) -> anyhow::Result<()> {
         RECORDS - 1
     )?;
     for clients in [4, 16] {
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for round in 0..ROUNDS {
-            let peer = || run_pgbench(&pgbench, &store, script.path(), clients);
-            let we = || store.measure(&workload, clients, TIME);
-            if round % 2 == 0 {
-                theirs.push(peer()?);
-                ours.push(we()?);
-            } else {
-                ours.push(we()?);
-                theirs.push(peer()?);
-            }
-        }
+        let (ours, theirs) = peers::in_turns(
+            || store.measure(&workload, clients, TIME),
+            || run_pgbench(&pgbench, &store, script.path(), clients),
+        )?;
         compare(&format!("SELECT {clients} clients"), &ours, &theirs, "pgbench", 0.9, 1.3);
     }
     Ok(())

@@ -7,7 +7,7 @@ use assay_model::Address;
 
 use crate::{
     peers,
-    stand::{Measured, ROUNDS, Stand, Store},
+    stand::{Measured, Stand, Store},
     table::{self, Promise, heading},
 };
 
@@ -31,19 +31,10 @@ pub fn run(stand: &Stand) -> anyhow::Result<()> {
     (set.read_proportion, set.update_proportion) = (0.0, 1.0);
     for clients in [4, 16] {
         for (command, workload) in [("set", &set), ("get", &get)] {
-            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-            for round in 0..ROUNDS {
-                let peer = || redis_benchmark(benchmark.as_os_str(), &store, command, clients);
-                let we = || store.measure(workload, clients, TIME);
-                // Who goes first alternates, so that neither always has the warmer machine.
-                if round % 2 == 0 {
-                    theirs.push(peer()?);
-                    ours.push(we()?);
-                } else {
-                    ours.push(we()?);
-                    theirs.push(peer()?);
-                }
-            }
+            let (ours, theirs) = peers::in_turns(
+                || store.measure(workload, clients, TIME),
+                || redis_benchmark(benchmark.as_os_str(), &store, command, clients),
+            )?;
             let name = format!("{} {clients} clients", command.to_uppercase());
             compare(&name, &ours, &theirs, "redis-benchmark", 0.95, 1.15);
         }

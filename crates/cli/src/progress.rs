@@ -1,12 +1,8 @@
 //! What a person sees while a run goes on: two bars on a terminal, a line a trial elsewhere.
 
-use std::{
-    io::IsTerminal,
-    sync::Mutex,
-    time::{Duration, Instant},
-};
+use std::{io::IsTerminal, sync::Mutex, time::Duration};
 
-use assay_experiment::{Cell, Extent};
+use assay_experiment::Cell;
 use assay_results::TrialRecord;
 use assay_runner::{TrialError, run, trial::Stage};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -32,7 +28,6 @@ pub struct Bars {
     all: MultiProgress,
     run: ProgressBar,
     trial: ProgressBar,
-    began: Mutex<Instant>,
 }
 
 impl Progress {
@@ -50,10 +45,10 @@ impl Progress {
         };
         let run = all.add(ProgressBar::new(0));
         run.set_style(style("{bar:30.cyan} {pos}/{len} trials  {elapsed} so far, {eta} to go"));
-        let trial = all.add(ProgressBar::new(1));
-        trial.set_style(style("{spinner} {prefix}: {msg} {bar:20.dim}"));
+        let trial = all.add(ProgressBar::new_spinner());
+        trial.set_style(style("{spinner} {prefix}: {wide_msg}"));
         trial.enable_steady_tick(Duration::from_millis(200));
-        Progress::Bars(Bars { all, run, trial, began: Mutex::new(Instant::now()) })
+        Progress::Bars(Bars { all, run, trial })
     }
 
     /// Says something between the trials.
@@ -92,12 +87,6 @@ impl run::Watcher for Progress {
                 bars.run.set_length(u64::from(planned.unwrap_or(number)));
                 bars.run.set_position(u64::from(number - 1));
                 bars.trial.set_prefix(title);
-                let unit = match cell.measure {
-                    Extent::Time(time) => time.as_millis() as u64,
-                    Extent::Operations(_) => 1,
-                };
-                bars.trial.set_length(unit.max(1));
-                bars.trial.set_position(0);
             }
         }
     }
@@ -107,23 +96,14 @@ impl run::Watcher for Progress {
         match stage {
             Stage::Starting => bars.trial.set_message("starting"),
             Stage::Loading(done, total) => {
-                bars.trial.set_message("loading");
-                bars.trial.set_length(total.max(1));
-                bars.trial.set_position(done);
+                let share = done * 100 / total.max(1);
+                bars.trial.set_message(format!("loading {share} %"));
             }
-            Stage::WarmingUp => {
-                bars.trial.set_message("warming up");
-                bars.trial.set_position(0);
-            }
-            Stage::Measuring(time) => {
-                if let Ok(mut began) = bars.began.lock() {
-                    *began = Instant::now();
-                }
-                bars.trial.set_message(match time {
-                    Some(time) => format!("measuring for {time:?}"),
-                    None => "measuring".to_owned(),
-                });
-            }
+            Stage::WarmingUp => bars.trial.set_message("warming up"),
+            Stage::Measuring(time) => bars.trial.set_message(match time {
+                Some(time) => format!("measuring for {time:?}"),
+                None => "measuring".to_owned(),
+            }),
             Stage::Checking => bars.trial.set_message("checking the answers"),
             Stage::Stopping => bars.trial.set_message("stopping"),
         }

@@ -40,6 +40,22 @@ mod tests {
     }
 
     #[test]
+    fn every_shipped_experiment_can_be_planned() {
+        let studies = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
+        let mut seen = 0;
+        for study in std::fs::read_dir(studies).unwrap() {
+            for file in std::fs::read_dir(study.unwrap().path()).unwrap() {
+                let path = file.unwrap().path();
+                let spec = crate::Spec::read(&path).unwrap();
+                crate::Plan::resolve(spec, Default::default())
+                    .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+                seen += 1;
+            }
+        }
+        assert!(seen >= 3, "{seen} experiments");
+    }
+
+    #[test]
     fn the_default_experiment_can_be_planned() {
         let spec = crate::Spec::parse(DEFAULT, "default").unwrap();
         let plan = crate::Plan::resolve(spec, Default::default()).unwrap();

@@ -105,7 +105,7 @@ pub struct TrialRecord {
     /// Why the system cannot do this workload; the figures are then empty.
     pub unsupported: Option<String>,
 
-    /// The command that repeats this trial.
+    /// The command that repeats this trial. Set when the record is written.
     pub rerun: String,
     /// This trial's part of the plan.
     pub plan: Value,
@@ -278,6 +278,12 @@ pub struct SeriesPoint {
     pub client_rss_bytes: Option<u64>,
     /// Resident memory of the server.
     pub server_rss_bytes: Option<u64>,
+    /// Context switches of Assay's threads, of either kind.
+    #[serde(default)]
+    pub client_switches: Option<u64>,
+    /// Context switches of the server's threads, of either kind.
+    #[serde(default)]
+    pub server_switches: Option<u64>,
     /// Bytes that the server read from storage.
     pub server_read_bytes: Option<u64>,
     /// Bytes that the server wrote to storage.

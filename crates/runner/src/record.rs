@@ -227,11 +227,17 @@ fn series(phase: &PhaseReport) -> Vec<SeriesPoint> {
                 server_cpu_ns: server.map(|server| server.cpu_ns),
                 client_rss_bytes: sample.map(|sample| sample.client.rss_bytes),
                 server_rss_bytes: server.map(|server| server.rss_bytes),
+                client_switches: sample.map(|sample| switches(&sample.client)),
+                server_switches: server.as_ref().map(switches),
                 server_read_bytes: server.map(|server| server.read_bytes),
                 server_written_bytes: server.map(|server| server.written_bytes),
             }
         })
         .collect()
+}
+
+fn switches(usage: &Usage) -> u64 {
+    usage.voluntary_switches + usage.involuntary_switches
 }
 
 fn answers(report: &TrialReport) -> Answers {

@@ -29,17 +29,11 @@ pub fn compare(arguments: CompareArguments) -> anyhow::Result<ExitCode> {
     };
     let compared = comparisons(&run_a, &run_b, across);
     if compared.matched.is_empty() {
-        let labels = |run: &Run| {
-            let mut labels: Vec<_> = run.trials.iter().map(|trial| trial.system.clone()).collect();
-            labels.sort();
-            labels.dedup();
-            labels.join(", ")
-        };
         bail!(
-            "the runs have no trial in common: one has {}, the other {}; compare different systems \
-             with --across A B",
-            labels(&run_a),
-            labels(&run_b)
+            "the runs have no trial in common: the first has {}; the second {}; compare different \
+             systems with --across A B",
+            compared.only_in_a.join(", "),
+            compared.only_in_b.join(", ")
         );
     }
     let mut out = std::io::stdout().lock();
