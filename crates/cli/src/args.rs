@@ -220,8 +220,8 @@ pub struct RerunArguments {
 
 #[derive(Args)]
 pub struct ShowArguments {
-    /// A run's folder, or the results folder for its latest run
-    #[arg(default_value = "assay-results")]
+    /// A run's folder, or latest in the results folder
+    #[arg(default_value = "assay-results/latest")]
     pub run: PathBuf,
     /// Print one JSON object a trial, a line each
     #[arg(long)]
@@ -230,7 +230,7 @@ pub struct ShowArguments {
 
 #[derive(Args)]
 pub struct CompareArguments {
-    /// The run to compare with
+    /// The run to compare with: its folder, or latest in the results folder
     pub run_a: PathBuf,
     /// The run to compare; the same as the first if left out
     pub run_b: Option<PathBuf>,
@@ -244,7 +244,7 @@ pub struct CompareArguments {
 
 #[derive(Args)]
 pub struct ExportArguments {
-    /// A run's folder, or the results folder for its latest run
+    /// A run's folder, or latest in the results folder, as in assay-results/latest
     pub run: PathBuf,
     /// csv: a line each repeat and kind of operation; jsonl: a line each repeat; hdr: an
     /// HdrHistogram interval log; ycsb: YCSB's result lines

@@ -34,7 +34,15 @@ fn main() -> ExitCode {
         Command::Man => commands::generate::man(),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("assay: {error:#}");
+        eprintln!("assay: {}", told(&error));
         ExitCode::FAILURE
+    })
+}
+
+/// An error and its causes. Many a message holds its cause already: each is said once.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().skip(1).fold(error.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
     })
 }

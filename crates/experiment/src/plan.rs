@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use assay_measure::pacing::Arrivals;
-use assay_model::{Capabilities, Durability, Feature, OperationKind, Secret, Support};
+use assay_model::{Capabilities, Durability, Feature, OperationKind, Secret, Support, redact};
 use assay_systems::{
     Driver, Place,
     registry::{self, DRIVERS},
@@ -20,7 +20,9 @@ use thiserror::Error;
 use crate::{
     builtin,
     extent::{Extent, Time},
-    spec::{AutoWord, OneOrMany, Placement, RepeatsSpec, Spec, SystemSpec, Transport, WorkloadSpec},
+    spec::{
+        AutoWord, OneOrMany, Placement, RepeatsSpec, Spec, SystemSpec, Transport, WorkloadSpec,
+    },
     system_name::{self, SystemName},
 };
 
@@ -275,7 +277,7 @@ impl Plan {
 
     /// A rough time for one round: what is set, and a guess of loading and starting.
     pub fn round_estimate(&self) -> Duration {
-        self.cells.iter().map(Cell::estimate).sum()
+        self.cells.iter().map(Cell::estimate).fold(Duration::ZERO, Duration::saturating_add)
     }
 }
 
@@ -321,15 +323,17 @@ impl Cell {
         }
         let server = self.driver().place != Place::Embedded;
         let start = Duration::from_millis(if server { 600 } else { 50 });
-        let load = Duration::from_nanos(self.parameters.record_count * 8_000);
+        let load = Duration::from_nanos(self.parameters.record_count.saturating_mul(8_000));
         let phase = |extent| match extent {
             Extent::Time(time) => time,
             // A guess: 50,000 operations a second from a server, 500,000 in process.
             Extent::Operations(count) => {
-                Duration::from_nanos(count * if server { 20_000 } else { 2_000 })
+                Duration::from_nanos(count.saturating_mul(if server { 20_000 } else { 2_000 }))
             }
         };
-        start + load + phase(self.warmup) + phase(self.measure)
+        [load, phase(self.warmup), phase(self.measure)]
+            .into_iter()
+            .fold(start, Duration::saturating_add)
     }
 }
 
@@ -466,7 +470,8 @@ fn why_unsupported(cell: &Cell) -> Option<String> {
             return Some(format!("{}: {why}", kind.name()));
         }
     }
-    let longest = cell.parameters.field_length.greatest() as u64 * u64::from(cell.parameters.field_count);
+    let longest =
+        cell.parameters.field_length.greatest() as u64 * u64::from(cell.parameters.field_count);
     match capabilities.max_value_bytes {
         Some(limit) if longest > limit => {
             Some(format!("records of up to {longest} bytes: the limit is {limit}"))
@@ -550,11 +555,7 @@ fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> {
         (Place::Server { default_port, .. }, Some(url)) => {
             let endpoint =
                 system_name::endpoint(url, default_port).map_err(PlanError::BadSystem)?;
-            TargetPlan::Attach {
-                url: system_name::redact(url),
-                default_port,
-                password: endpoint.password,
-            }
+            TargetPlan::Attach { url: redact(url), default_port, password: endpoint.password }
         }
     };
     // A server's recipe takes settings of its own; an embedded store has only the driver's.
@@ -646,10 +647,9 @@ fn find_workload(name: &str) -> Result<CoreWorkload, PlanError> {
 }
 
 fn validate(name: &str, parameters: &CoreWorkload) -> Result<(), PlanError> {
-    parameters.validate().map_err(|why| PlanError::BadWorkload {
-        workload: name.to_owned(),
-        why: why.to_string(),
-    })
+    parameters
+        .validate()
+        .map_err(|why| PlanError::BadWorkload { workload: name.to_owned(), why: why.to_string() })
 }
 
 fn bad(field: &'static str, why: impl Into<String>) -> PlanError {
@@ -706,6 +706,18 @@ mod tests {
     }
 
     #[test]
+    fn the_estimate_of_a_vast_plan_does_not_overflow() {
+        for toml in [
+            "records = 1_000_000_000_000_000_000\nsystems = [\"memory\"]",
+            "operations = 9_000_000_000_000_000_000\nsystems = [\"memory\"]",
+            "duration = \"2500000000000000h\"\nwarmup = \"2500000000000000h\"\nclients = [1, 2, 3]",
+        ] {
+            let estimate = plan(toml).unwrap().round_estimate();
+            assert!(estimate > Duration::from_secs(1_000_000_000), "{toml}: {estimate:?}");
+        }
+    }
+
+    #[test]
     fn a_workload_table_changes_its_base() {
         let plan = plan(
             "workloads = [{ name = \"wide\", base = \"ycsb/f\", with = { field_count = 200 } }]",
@@ -724,6 +736,9 @@ mod tests {
             default_port: 6379,
             password: Some(Secret::new("hunter2")),
         };
+        // A rate whose last bit a quick reader of numbers gets wrong.
+        let rate_per_s = 2.194_874_487_264_272_8e161;
+        cell.mode = Mode::Open { rate_per_s, arrivals: Arrivals::Uniform };
         let stored = serde_json::to_string(&cell).unwrap();
         assert!(!stored.contains("hunter2"));
         let back: Cell = serde_json::from_str(&stored).unwrap();

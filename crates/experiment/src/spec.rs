@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, fmt, marker::PhantomData, path::Path};
 
 use assay_measure::pacing::Arrivals;
-use assay_model::Durability;
+use assay_model::{Durability, redact};
 use assay_workload::CoreWorkload;
 use schemars::JsonSchema;
 use serde::{
@@ -308,7 +308,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
 #[derive(Debug, Error)]
 pub enum SpecError {
     /// The file cannot be read.
-    #[error("cannot read the experiment {path}: {source}; `assay run` without a file runs the default one")]
+    #[error(
+        "cannot read the experiment {path}: {source}; `assay run` without a file runs the default one"
+    )]
     Unreadable {
         /// The file.
         path: String,
@@ -316,7 +318,10 @@ pub enum SpecError {
         source: std::io::Error,
     },
     /// The file is not a valid experiment.
-    #[error("{path} is no valid experiment:\n{source}\n`assay schema` prints what may stand in it")]
+    #[error(
+        "{path} is no valid experiment:\n{}\n`assay schema` prints what may stand in it",
+        redact(&source.to_string())
+    )]
     Malformed {
         /// The file.
         path: String,
@@ -415,11 +420,17 @@ mod tests {
     fn an_unknown_field_is_an_error_that_names_it_and_its_line() {
         let error = Spec::parse("clients = 4\nrecrods = 5\n", "x.toml").unwrap_err().to_string();
         assert!(error.contains("recrods") && error.contains("line 2"), "{error}");
-        let error =
-            Spec::parse("systems = [{ name = \"redis\", layuot = \"hash\" }]", "x.toml")
-                .unwrap_err()
-                .to_string();
+        let error = Spec::parse("systems = [{ name = \"redis\", layuot = \"hash\" }]", "x.toml")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("layuot"), "{error}");
+    }
+
+    #[test]
+    fn the_line_of_an_error_shows_no_password() {
+        let text = "systems = [{ name = \"redis\", url = \"redis://:hunter2@h\", layuot = 1 }]";
+        let error = Spec::parse(text, "x.toml").unwrap_err().to_string();
+        assert!(error.contains("layuot") && !error.contains("hunter2"), "{error}");
     }
 
     #[test]

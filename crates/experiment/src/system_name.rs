@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, str::FromStr};
 
-use assay_model::{Address, Endpoint, Secret};
+use assay_model::{Address, Endpoint, Secret, redact};
 use url::Url;
 
 /// A system as named in an experiment or on the command line.
@@ -27,24 +27,32 @@ impl FromStr for SystemName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<SystemName, String> {
+        let (text_before, url) = match text.find("://") {
+            None => (text, None),
+            Some(scheme_end) => match text[..scheme_end].rfind('=') {
+                Some(equals) => (&text[..equals], Some(text[equals + 1..].to_owned())),
+                None => (&text[..scheme_end], None),
+            },
+        };
         let wrong = |why: &str| {
             format!(
                 "'{}' names no system: {why} (the form is \
                  NAME[:LAYOUT][@LABEL][+SETTING=VALUE][=URL])",
-                redact(text)
+                redact(text_before)
             )
         };
-        let (text_before, url) = match text.find("://") {
-            None => (text, None),
-            Some(scheme_end) => {
-                let equals = text[..scheme_end]
-                    .rfind('=')
-                    .ok_or_else(|| wrong("a URL follows the system's name and '='"))?;
-                (&text[..equals], Some(text[equals + 1..].to_owned()))
-            }
-        };
+        if url.is_none() && text_before.len() < text.len() {
+            return Err(wrong("a URL follows the system's name and '='"));
+        }
         let mut parts = text_before.split('+');
         let name = parts.next().unwrap_or_default();
+        if let Some((name, _)) = name.split_once('=') {
+            // What follows may hold a password that nothing marks as one: it is not shown.
+            return Err(format!(
+                "'{name}=…' names no system: a URL begins with its scheme, as in \
+                 {name}=redis://HOST:PORT"
+            ));
+        }
         let mut settings = BTreeMap::new();
         for part in parts {
             let (setting, value) =
@@ -68,57 +76,56 @@ impl FromStr for SystemName {
 }
 
 /// The endpoint that a URL names. `default_port` is used where the URL has none.
+///
+/// Refused, besides what is no URL, is what would be passed over (a fragment, parameters other than
+/// a socket's database) and what would not name the same server without its password, as records
+/// keep it.
 pub fn endpoint(url: &str, default_port: u16) -> Result<Endpoint, String> {
+    let strange = |c: char| c.is_whitespace() || c.is_control();
+    if url.contains(strange) || url.matches("://").count() != 1 {
+        // Where the password ends is anybody's guess: nothing of it is shown.
+        return Err("an address is written SCHEME://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE], \
+                    with %20 for a blank and %3A for a colon in a password"
+            .to_owned());
+    }
     let wrong = |why: String| format!("'{}' is no address: {why}", redact(url));
-    let parsed = Url::parse(url).map_err(|error| wrong(error.to_string()))?;
-    let decode = |text: &str| percent_decode(text).map_err(&wrong);
-    let path = decode(parsed.path())?;
-    let (address, database) = if parsed.scheme().ends_with("+unix") || parsed.scheme() == "unix" {
+    let given = read_endpoint(url, default_port).map_err(&wrong)?;
+    let stored = read_endpoint(&redact(url), default_port).ok();
+    let stored = stored.map(|stored| Endpoint { password: given.password.clone(), ..stored });
+    if stored.as_ref() != Some(&given) {
+        return Err(wrong("outside the password, write %40 for '@' and %3D for '='".into()));
+    }
+    Ok(given)
+}
+
+fn read_endpoint(url: &str, default_port: u16) -> Result<Endpoint, String> {
+    let parsed = Url::parse(url).map_err(|error| error.to_string())?;
+    let unix = parsed.scheme().ends_with("+unix") || parsed.scheme() == "unix";
+    let database_of_socket = |name: &str| unix && name == "database";
+    if let Some((name, _)) = parsed.query_pairs().find(|(name, _)| !database_of_socket(name)) {
+        return Err(format!("it has no parameter '{name}'"));
+    }
+    if parsed.fragment().is_some() {
+        return Err("nothing follows a '#': write %23 for the letter".into());
+    }
+    let path = percent_decode(parsed.path())?;
+    let (address, database) = if unix {
         if path.len() < 2 {
-            return Err(wrong("a Unix socket needs a path, as in redis+unix:///run/r.sock".into()));
+            return Err("a Unix socket needs a path, as in redis+unix:///run/r.sock".into());
         }
-        let database = parsed.query_pairs().find(|(name, _)| name == "database");
+        let database = parsed.query_pairs().next();
         (Address::Unix(PathBuf::from(path)), database.map(|(_, value)| value.into_owned()))
     } else {
-        let host = parsed.host_str().filter(|host| !host.is_empty());
-        let host = host.ok_or_else(|| wrong("it has no host".into()))?;
+        let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or("it has no host")?;
         let host = host.trim_matches(|c| c == '[' || c == ']').to_owned();
         let database = path.trim_start_matches('/');
         let address = Address::Tcp { host, port: parsed.port().unwrap_or(default_port) };
         (address, (!database.is_empty()).then(|| database.to_owned()))
     };
-    let user = (!parsed.username().is_empty()).then(|| decode(parsed.username())).transpose()?;
-    let password = parsed.password().map(decode).transpose()?.map(Secret::new);
+    let user = parsed.username();
+    let user = (!user.is_empty()).then(|| percent_decode(user)).transpose()?;
+    let password = parsed.password().map(percent_decode).transpose()?.map(Secret::new);
     Ok(Endpoint { address, user, password, database })
-}
-
-/// A URL, or text with URLs in it, with each password replaced by `***`.
-pub fn redact(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(scheme_end) = rest.find("://") {
-        let (before, after) = rest.split_at(scheme_end + 3);
-        shown.push_str(before);
-        let end = after.find(['/', '?', '#', ' ', '"', '\'', ',']).unwrap_or(after.len());
-        // A password may hold an unescaped '/' or '@': the last '@' before a blank ends it.
-        let blank = after.find([' ', '"', '\'', ',']).unwrap_or(after.len());
-        let at = after[..blank].rfind('@');
-        match at {
-            Some(at) => {
-                let user = after[..at].split(':').next().unwrap_or_default();
-                let has_password = after[..at].contains(':');
-                shown.push_str(user);
-                shown.push_str(if has_password { ":***" } else { "" });
-                rest = &after[at..];
-            }
-            None => {
-                shown.push_str(&after[..end]);
-                rest = &after[end..];
-            }
-        }
-    }
-    shown.push_str(rest);
-    shown
 }
 
 fn percent_decode(text: &str) -> Result<String, String> {
@@ -168,23 +175,52 @@ mod tests {
 
     #[test]
     fn no_password_is_shown() {
-        for (text, shown) in [
-            ("redis=redis://:hunter2@h:1", "redis=redis://:***@h:1"),
-            ("a postgres://u:hun/t@er2@h/db b", "a postgres://u:***@h/db b"),
-            ("redis://h:6379/2", "redis://h:6379/2"),
-            ("redis://user@h", "redis://user@h"),
-            ("x=redis://:hunter2@h,y=redis://:hunter2@g", "x=redis://:***@h,y=redis://:***@g"),
-        ] {
-            assert_eq!(redact(text), shown);
+        for text in ["redis://:hunter2@h", "redis://:hunter 2@h", "+pwd=hunter2=redis://:hunter2@h"]
+        {
+            let error = text.parse::<SystemName>().unwrap_err();
+            assert!(!error.contains("hunter"), "{error}");
         }
-        let error = "redis://:hunter2@h".parse::<SystemName>().unwrap_err();
-        assert!(!error.contains("hunter2"), "{error}");
-        let error = super::endpoint("redis://:hunter2@h:port", 1).unwrap_err();
-        assert!(!error.contains("hunter2"), "{error}");
+        for url in
+            ["redis://:hunter2@h:port", "redis://:hun ter2@h", "redis://u:hunter2", "hunter2"]
+        {
+            let error = super::endpoint(url, 1).unwrap_err();
+            assert!(!error.contains("ter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_redacted_address_names_the_same_server() {
+        for url in [
+            "redis://:hunter2@h:1/3",
+            "postgres://u:hun@ter'2@h/db",
+            "redis://[::1]:1",
+            "redis://u@h",
+        ] {
+            let bare = |url: &str| Endpoint { password: None, ..endpoint(url, 5).unwrap() };
+            assert_eq!(bare(url), bare(&redact(url)), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_redaction_would_change_is_refused() {
+        for (url, why) in [
+            ("postgres://h:5432/db@x", "%40"),
+            ("postgres://h/db#x", "%23"),
+            ("postgres://h/db?sslmode=require", "sslmode"),
+            ("redis://:a,x://b@h", "%3A"),
+            ("redis://token=x@h", "%3D"),
+        ] {
+            let error = endpoint(url, 1).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+        let encoded = endpoint("postgres://h/db%40x", 1).unwrap();
+        assert_eq!(encoded.database.as_deref(), Some("db@x"));
     }
 
     #[test]
     fn what_is_no_name_is_refused_with_the_form() {
+        let error = "redis=:hunter2@h".parse::<SystemName>().unwrap_err();
+        assert!(error.contains("redis://") && !error.contains("hunter2"), "{error}");
         for wrong in ["", ":jsonb", "redis+maxmemory", "redis://h:1"] {
             let error = wrong.parse::<SystemName>().unwrap_err();
             assert!(error.contains("NAME[:LAYOUT]"), "{error}");

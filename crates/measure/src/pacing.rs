@@ -53,6 +53,15 @@ impl Schedule {
             }
         }
     }
+
+    /// How many arrivals from `n` on are due before `end_ns`: exactly if they are uniform, on
+    /// average if they are Poisson. `n` goes as in [`Schedule::due_ns`].
+    pub fn due_before(&mut self, end_ns: u64, n: u64) -> u64 {
+        match end_ns.saturating_sub(self.due_ns(n)) {
+            0 => 0,
+            rest_ns => ((rest_ns as f64 / self.gap_ns).ceil() as u64).max(1),
+        }
+    }
 }
 
 /// A number in (0, 1] from 53 random bits.
@@ -100,5 +109,18 @@ mod tests {
         for n in (0..300).step_by(3) {
             assert_eq!(some.due_ns(n), times[n as usize]);
         }
+    }
+
+    #[test]
+    fn the_arrivals_left_before_an_end_are_counted() {
+        let mut uniform = Schedule::new(Arrivals::Uniform, 1000.0, 0);
+        assert_eq!(uniform.due_before(2_000_000_000, 0), 2000);
+        assert_eq!(uniform.due_before(2_000_000_000, 1990), 10);
+        assert_eq!(uniform.due_before(2_000_000_000, 2000), 0);
+        assert_eq!(uniform.due_before(2_000_000_000, 5000), 0);
+        let mut poisson = Schedule::new(Arrivals::Poisson, 1e6, 7);
+        let left = poisson.due_before(1_000_000_000, 500_000) as f64;
+        // Five standard deviations of the sum of as many gaps.
+        assert!((left / 500_000.0 - 1.0).abs() < 5.0 / 500_000f64.sqrt(), "{left}");
     }
 }

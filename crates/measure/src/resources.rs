@@ -40,21 +40,22 @@ impl Usage {
     }
 }
 
-/// A process and its descendants.
+/// A process, with its descendants or alone.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessTree {
     root: i32,
+    descendants: bool,
 }
 
 impl ProcessTree {
     /// The tree below process `pid`.
     pub fn of(pid: u32) -> ProcessTree {
-        ProcessTree { root: pid as i32 }
+        ProcessTree { root: pid as i32, descendants: true }
     }
 
-    /// This process.
+    /// This process alone: the servers that it started are its descendants, and not its own work.
     pub fn own() -> ProcessTree {
-        ProcessTree::of(std::process::id())
+        ProcessTree { descendants: false, ..ProcessTree::of(std::process::id()) }
     }
 
     /// What the tree uses now. Processes that end while they are read are passed over; an error
@@ -88,22 +89,26 @@ impl ProcessTree {
             total.read_bytes += io.read_bytes;
             total.written_bytes += io.write_bytes;
         }
-        if is_root {
-            // Children that ended and were waited for.
-            let stat = process.stat()?;
-            let ticks = (stat.cutime + stat.cstime).max(0) as u64;
-            total.cpu_ns += ticks * 1_000_000_000 / procfs::ticks_per_second();
-        }
-        let mut children = Vec::new();
+        let stat = process.stat()?;
+        let in_ns = |ticks: u64| ticks * 1_000_000_000 / procfs::ticks_per_second();
+        let (mut cpu_ns, mut children) = (0, Vec::new());
         for task in process.tasks()?.flatten() {
             if let Ok(schedstat) = task.schedstat() {
-                total.cpu_ns += schedstat.sum_exec_runtime;
+                cpu_ns += schedstat.sum_exec_runtime;
             }
             if let Ok(status) = task.status() {
                 total.voluntary_switches += status.voluntary_ctxt_switches.unwrap_or(0);
                 total.involuntary_switches += status.nonvoluntary_ctxt_switches.unwrap_or(0);
             }
-            children.extend(task.children().unwrap_or_default());
+            if self.descendants {
+                children.extend(task.children().unwrap_or_default());
+            }
+        }
+        // The process's own account is coarser, and has the threads that ended.
+        total.cpu_ns += cpu_ns.max(in_ns(stat.utime + stat.stime));
+        if is_root && self.descendants {
+            // Children that ended and were waited for.
+            total.cpu_ns += in_ns((stat.cutime + stat.cstime).max(0) as u64);
         }
         for child in children {
             // A child that has just ended is in the root's account of ended children.
@@ -166,6 +171,21 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(counted, "the grandchild's CPU time was not counted");
+    }
+
+    #[test]
+    fn the_work_of_a_thread_that_ended_is_not_forgotten() {
+        let before = ProcessTree::own().sample().unwrap();
+        std::thread::spawn(|| {
+            let began = crate::clock::thread_cpu_ns();
+            while crate::clock::thread_cpu_ns() < began + 60_000_000 {
+                std::hint::spin_loop();
+            }
+        })
+        .join()
+        .unwrap();
+        let used = ProcessTree::own().sample().unwrap().since(&before);
+        assert!(used.cpu_ns >= 35_000_000, "{used:?}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::{fmt, path::PathBuf};
 
+use crate::REDACTED;
+
 /// A server's address and the credentials for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
@@ -64,7 +66,7 @@ impl Secret {
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
+        f.write_str(REDACTED)
     }
 }
 

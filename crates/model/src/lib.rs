@@ -3,7 +3,7 @@
 //! Plain values only: nothing here does I/O, reads a clock or knows a particular system. The
 //! workload makes [`Operation`]s, a system answers them with an [`Outcome`] and fills an
 //! [`Answer`], and the layers above agree on [`Capabilities`] and [`Durability`] before a server
-//! starts.
+//! starts. No [`Secret`] prints, and [`redact()`] takes secrets out of text.
 
 mod answer;
 mod capability;
@@ -11,6 +11,7 @@ mod durability;
 mod endpoint;
 mod operation;
 mod outcome;
+mod redact;
 mod schema;
 
 pub use answer::{Answer, Row};
@@ -19,4 +20,5 @@ pub use durability::Durability;
 pub use endpoint::{Address, Endpoint, Secret};
 pub use operation::{FieldValue, Fields, Operation, OperationKind};
 pub use outcome::{Failure, FailureKind, Outcome};
+pub use redact::{REDACTED, names_a_secret, redact};
 pub use schema::Schema;

@@ -10,11 +10,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use assay_model::redact;
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    FORMAT_VERSION, ResultsError, RunHeader, RunStatus, TrialRecord, redact, redact::redact_value,
+    FORMAT_VERSION, ResultsError, RunHeader, RunStatus, TrialRecord, redact::redact_value,
 };
 
 /// The header's file name.
@@ -66,7 +67,7 @@ impl RunFolder {
         &self.header
     }
 
-    /// Writes one trial's record, and its interval log before it. Returns the record's path.
+    /// Writes one trial's record with the command that repeats it, and its interval log before it. Returns the record's path.
     ///
     /// # Errors
     /// [`ResultsError::Write`] if a file cannot be written, [`ResultsError::Unstorable`] if the
@@ -81,6 +82,8 @@ impl RunFolder {
         let mut record = record.clone();
         record.format_version = FORMAT_VERSION;
         record.interval_log = interval_log.map(|_| format!("{name}.hlog"));
+        let path = folder.join(format!("{name}.json"));
+        record.rerun = format!("assay rerun {}", path.display());
         let json = storable(&record)
             .map_err(|why| ResultsError::Unstorable { trial: record.trial, why })?;
         let Some(log) = interval_log else {

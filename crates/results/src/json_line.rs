@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use assay_measure::statistics::Interval;
-use assay_model::{FailureKind, OperationKind};
+use assay_model::{FailureKind, OperationKind, redact};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Caveat, Cell, DataBytes, DurabilitySetting, FORMAT_VERSION, LatencySummary, Mode, redact,
-};
+use crate::{Caveat, Cell, DataBytes, DurabilitySetting, FORMAT_VERSION, LatencySummary, Mode};
 
 /// One cell as `--json` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

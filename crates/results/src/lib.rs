@@ -3,7 +3,7 @@
 //!
 //! A run folder holds `run.json` ([`RunHeader`]) and, in `trials/`, one [`TrialRecord`] a trial
 //! with an HdrHistogram interval log beside it ([`interval_log()`]). [`RunFolder`] writes them: each
-//! file appears whole or not at all, and no password reaches the disk ([`redact`]). [`Run`] reads
+//! file appears whole or not at all, and no password reaches the disk ([`redact()`](assay_model::redact)). [`Run`] reads
 //! them back, whether the run finished or not. [`summarize`] folds the repeats of a trial into a
 //! [`Cell`] with intervals, [`rank()`] orders the cells of a group with ties, [`compare`] sets two
 //! runs side by side, [`export`] writes the formats that other tools read.
@@ -38,7 +38,6 @@ pub use record::{
     Answers, Arrivals, Caveat, DataBytes, DurabilitySetting, LatencySummary, Mode, PhaseSeconds,
     Placement, ResourceUse, SeriesPoint, TrialRecord,
 };
-pub use redact::redact;
 pub use run::{Run, read_trial};
 pub use summary::{Cell, LatencyIntervals, group_cells, summarize};
 

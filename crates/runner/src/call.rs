@@ -5,7 +5,7 @@ use assay_model::{Answer, OperationKind, Outcome};
 use assay_systems::Session;
 use assay_workload::Prepared;
 
-use crate::lane::{LATE_NS, Lane, LaneReport, Phase, wait_until};
+use crate::lane::{Lane, LaneReport, Phase};
 
 /// Runs one client until the phase is over.
 pub fn run<'p>(phase: &'p Phase<'p>, session: &mut dyn Session, core: Option<usize>) -> LaneReport {
@@ -13,12 +13,11 @@ pub fn run<'p>(phase: &'p Phase<'p>, session: &mut dyn Session, core: Option<usi
     let clock = phase.clock;
     let mut prepared = Prepared::new();
     let mut answer = if phase.verify { Answer::keeping() } else { Answer::counting() };
+    lane.begin();
     let mut now_ns = clock.now();
     while let Some(due) = lane.next(now_ns, &mut prepared) {
         if let Some(due_ns) = due {
-            let waited = wait_until(&clock, due_ns);
-            let late_ns = clock.now().saturating_sub(due_ns);
-            lane.late_starts += u64::from(waited && late_ns > LATE_NS);
+            lane.wait_until(due_ns);
         }
         let started_ns = clock.now();
         let outcome = execute(session, &prepared, &mut answer);

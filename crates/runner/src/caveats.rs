@@ -66,19 +66,30 @@ fn late_starts(report: &TrialReport) -> Option<Caveat> {
     )
 }
 
+/// A queue of as many operations as there are clients is no queue: they are all being served.
 fn rate_not_kept(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
-    let Mode::Open { rate_per_s, .. } = cell.mode else { return None };
-    let reached =
-        report.measured.recorded.finished_in_window as f64 * 1e9 / report.measured.length_ns as f64;
-    let Extent::Time(_) = cell.measure else { return None };
-    if reached >= rate_per_s * 0.98 {
+    const KEPT: f64 = 0.98;
+    let (Mode::Open { rate_per_s, .. }, Extent::Time(_)) = (cell.mode, cell.measure) else {
+        return None;
+    };
+    let phase = &report.measured;
+    let recorded = &phase.recorded;
+    let arrived = recorded.succeeded() + recorded.failures() + phase.never_started;
+    let answered = recorded.finished_in_window + recorded.failed_in_window;
+    let queued = arrived.saturating_sub(answered);
+    if queued <= u64::from(cell.clients) || answered as f64 >= arrived as f64 * KEPT {
         return None;
     }
+    let left_out = match phase.never_started {
+        0 => String::new(),
+        count => format!("; {count} of them never started and are in no figure"),
+    };
     caveat(
         "rate_not_kept",
         format!(
-            "{reached:.0} operations a second of the {rate_per_s:.0} that arrived were answered in \
-             time: the queue grew, and so do the response times with the length of the run"
+            "of the {arrived} operations that arrived at {rate_per_s} a second, {queued} were \
+             unanswered when the measurement ended{left_out}: response times grow with the length \
+             of the run"
         ),
     )
 }
@@ -138,11 +149,17 @@ fn answers(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
     let Some(answers) = &report.answers else {
         return caveat("no_answers", "it stores nothing: its answers cannot be checked".into());
     };
+    if let Some(why) = answers.wrong_count() {
+        return caveat("wrong_answers", why);
+    }
     if answers.wrong > 0 {
         let first = answers.first_wrong.as_deref().unwrap_or("no detail");
         return caveat(
             "wrong_answers",
-            format!("{} of {} records read back were wrong: {first}", answers.wrong, answers.sampled),
+            format!(
+                "{} of {} records read back were wrong: {first}",
+                answers.wrong, answers.sampled
+            ),
         );
     }
     match (answers.record_count, cell.capabilities().support(Feature::Count)) {

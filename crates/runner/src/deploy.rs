@@ -7,6 +7,7 @@ use assay_experiment::{
     spec::Transport,
     system_name,
 };
+use assay_model::Endpoint;
 use assay_measure::resources::{self, ProcessTree};
 use assay_provision::{Folder, Folders, Launch, Server, Warden};
 use assay_systems::{Opening, Place, Session, System, SystemError, Target, WireClient, blocking::Blocking};
@@ -100,6 +101,11 @@ impl Deployed {
         self.system.prepare()?;
         self.prepared = true;
         Ok(())
+    }
+
+    /// Where the server that Assay started listens.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.server.as_ref().map(Server::endpoint)
     }
 
     /// The processes of the server that Assay started.

@@ -14,12 +14,16 @@ use std::{
 use assay_measure::{
     clock::{self, Clock},
     pacing::Schedule,
-    recorder::{Recorded, Recorder, Times, Window},
+    recorder::{Recorder, Times, Window},
 };
 use assay_model::{Answer, FailureKind, OperationKind, Outcome};
 use assay_workload::{Acknowledged, CoreWorkload, Prepared, Stream, ValuePool, Verifier};
 
-use crate::{feed::Feed, placement};
+use crate::{
+    feed::Feed,
+    gate::{Gate, Opening},
+    placement, wait,
+};
 
 /// What a phase's lanes share.
 pub struct Phase<'p> {
@@ -39,10 +43,8 @@ pub struct Phase<'p> {
     pub first: u64,
     /// When each operation is due, in an open loop.
     pub schedule: Option<Schedule>,
-    /// Which operations are recorded.
-    pub window: Window,
-    /// When the phase stops issuing, on the clock.
-    pub stop_ns: u64,
+    /// Where the lanes wait until all are ready.
+    pub gate: &'p Gate,
     /// The longest an operation may take.
     pub timeout: Duration,
     /// Whether what is read is checked.
@@ -53,93 +55,145 @@ pub struct Phase<'p> {
 
 /// What a lane brings back.
 pub struct LaneReport {
-    /// What it recorded.
-    pub recorded: Recorded,
-    /// CPU that its thread used within the window, in nanoseconds.
+    /// What it recorded: still packed, so that the sums of all lanes are not held at once.
+    pub recorder: Recorder,
+    /// CPU that its thread used within the window, in nanoseconds, without what it spun away
+    /// while it waited for an operation of an open loop to be due.
     pub cpu_ns: u64,
     /// How many operations it carried out, recorded or not.
     pub executed: u64,
     /// How many inserts the store acknowledged, recorded or not.
     pub inserted: u64,
+    /// How many inserts failed, recorded or not. The store may have carried them out.
+    pub failed_inserts: u64,
     /// How many reads it checked.
     pub verified: u64,
     /// How often an operation of an open loop started late although a client was free, by more
-    /// than [`LATE_NS`].
+    /// than a millisecond.
     pub late_starts: u64,
     /// Why it gave up, if it did.
     pub gave_up: Option<String>,
 }
 
 /// A start that is later than this is the client's doing.
-pub const LATE_NS: u64 = 1_000_000;
+const LATE_NS: u64 = 1_000_000;
 
 /// One thread's side of a phase.
 pub struct Lane<'p> {
     pub(crate) phase: &'p Phase<'p>,
-    pub(crate) stream: Stream<'p>,
-    pub(crate) schedule: Option<Schedule>,
-    pub(crate) recorder: Recorder,
+    stream: Stream<'p>,
+    schedule: Option<Schedule>,
+    recorder: Recorder,
+    opening: Opening,
     verifier: Option<Verifier<'p>>,
+    held: Range<u64>,
     verified: u64,
-    pub(crate) late_starts: u64,
+    late_starts: u64,
     executed: u64,
     inserted: u64,
-    held: Range<u64>,
+    failed_inserts: u64,
+    spun_ns: u64,
     cpu_start_ns: u64,
     cpu_in_window_ns: Option<u64>,
 }
 
 impl<'p> Lane<'p> {
-    /// A lane on the calling thread, pinned to `core`. Returns when the window opens, so that all
-    /// lanes begin together.
+    /// A lane on the calling thread, pinned to `core`. Everything that it needs is made here; it
+    /// begins with [`Lane::begin`].
     pub fn new(phase: &'p Phase<'p>, core: Option<usize>) -> Lane<'p> {
         if let Some(core) = core {
             placement::pin(core);
         }
         let kinds = phase.workload.operation_kinds();
-        let mut lane = Lane {
+        let never = Window { from_ns: 0, until_ns: 0 };
+        Lane {
             phase,
             stream: Stream::new(phase.workload, phase.pool, phase.acknowledged, phase.seed),
             schedule: phase.schedule.clone(),
-            recorder: Recorder::new(phase.window, &kinds, phase.schedule.is_some()),
+            recorder: Recorder::new(never, &kinds, phase.schedule.is_some()),
+            opening: Opening { window: never, stop_ns: 0 },
             verifier: phase.verify.then(|| Verifier::new(phase.workload, phase.pool)),
+            held: 0..0,
             verified: 0,
             late_starts: 0,
             executed: 0,
             inserted: 0,
-            held: 0..0,
+            failed_inserts: 0,
+            spun_ns: 0,
             cpu_start_ns: 0,
             cpu_in_window_ns: None,
-        };
-        wait_until(&phase.clock, phase.window.from_ns);
-        lane.cpu_start_ns = clock::thread_cpu_ns();
-        lane
+        }
+    }
+
+    /// Waits until every lane is ready and the window opens, so that all begin together.
+    pub(crate) fn begin(&mut self) {
+        self.opening = self.phase.gate.enter();
+        self.recorder.open(self.opening.window);
+        wait::until(&self.phase.clock, self.opening.window.from_ns, self.phase.abort);
+        self.cpu_start_ns = clock::thread_cpu_ns();
     }
 
     /// Prepares the next operation and says when it is due (`None`: at once), or `None` when the
     /// phase is over. `now_ns` is the latest stamp at hand.
     #[inline]
     pub(crate) fn next(&mut self, now_ns: u64, into: &mut Prepared<'p>) -> Option<Option<u64>> {
-        if now_ns >= self.phase.window.until_ns && self.cpu_in_window_ns.is_none() {
+        if now_ns >= self.opening.window.until_ns && self.cpu_in_window_ns.is_none() {
             self.close_window();
         }
-        if now_ns >= self.phase.stop_ns || self.phase.abort.load(Ordering::Relaxed) {
+        if self.is_over(now_ns) {
             return None;
         }
         let n = self.phase.feed.claim(&mut self.held)?;
         self.stream.prepare(n, into);
-        let window = &self.phase.window;
-        let due = self.schedule.as_mut().map(|schedule| {
-            window.from_ns + schedule.due_ns(n - self.phase.first)
-        });
+        let from_ns = self.opening.window.from_ns;
+        let due = self.schedule.as_mut().map(|s| from_ns + s.due_ns(n - self.phase.first));
         // A number that was claimed is carried out, or the keys of inserts would have gaps: one
         // that is due after the end comes at the end, outside the window.
-        Some(due.map(|due| due.min(self.phase.stop_ns)))
+        Some(due.map(|due| due.min(self.opening.stop_ns)))
+    }
+
+    /// Whether nothing more is to be issued.
+    #[inline]
+    pub(crate) fn is_over(&mut self, now_ns: u64) -> bool {
+        (now_ns >= self.opening.stop_ns && !self.is_behind(now_ns))
+            || self.phase.abort.load(Ordering::Relaxed)
+    }
+
+    /// Whether operations that were due in the window have yet to start, as after a stall. They
+    /// are late, and not left out; but they do not hold the phase up for longer than one of them
+    /// may take.
+    #[cold]
+    fn is_behind(&mut self, now_ns: u64) -> bool {
+        let Some(schedule) = &mut self.schedule else { return false };
+        let Opening { window, stop_ns } = self.opening;
+        let next = self.phase.feed.position() - self.phase.first;
+        now_ns.saturating_sub(stop_ns) < self.phase.timeout.as_nanos() as u64
+            && window.from_ns + schedule.due_ns(next) < window.until_ns
+    }
+
+    /// Waits until an operation of an open loop is due.
+    pub(crate) fn wait_until(&mut self, due_ns: u64) {
+        if self.phase.clock.now() < due_ns {
+            let waited = wait::until(&self.phase.clock, due_ns, self.phase.abort);
+            self.spun(waited.spun_ns);
+            self.started_after_waiting(due_ns, waited.now_ns);
+        }
+    }
+
+    /// Processor time went into waiting: it is no cost of the operations.
+    pub(crate) fn spun(&mut self, spun_ns: u64) {
+        self.spun_ns += spun_ns;
+    }
+
+    /// An operation for which a client was waiting starts now.
+    pub(crate) fn started_after_waiting(&mut self, due_ns: u64, now_ns: u64) {
+        self.late_starts += u64::from(now_ns.saturating_sub(due_ns) > LATE_NS);
     }
 
     #[cold]
     fn close_window(&mut self) {
-        self.cpu_in_window_ns = Some(clock::thread_cpu_ns() - self.cpu_start_ns);
+        let used_ns = clock::thread_cpu_ns() - self.cpu_start_ns;
+        self.cpu_in_window_ns = Some(used_ns.saturating_sub(self.spun_ns));
     }
 
     /// Checks and records an operation that has ended.
@@ -159,7 +213,9 @@ impl<'p> Lane<'p> {
         if prepared.kind() == OperationKind::Insert {
             // A failed one too, or `latest` would never get past it.
             self.phase.acknowledged.acknowledge(prepared.key_number());
-            self.inserted += u64::from(outcome == Outcome::Done);
+            let done = outcome == Outcome::Done;
+            self.inserted += u64::from(done);
+            self.failed_inserts += u64::from(!done);
         }
     }
 
@@ -172,7 +228,7 @@ impl<'p> Lane<'p> {
             return Outcome::Done;
         };
         self.verified += 1;
-        match verifier.check(&prepared.read(), answer) {
+        match verifier.check(&prepared.operation(), answer) {
             Ok(()) => Outcome::Done,
             Err(wrong) => Outcome::failed(FailureKind::WrongAnswer, wrong.to_string()),
         }
@@ -184,31 +240,14 @@ impl<'p> Lane<'p> {
             self.close_window();
         }
         LaneReport {
-            recorded: self.recorder.finish(),
+            recorder: self.recorder,
             cpu_ns: self.cpu_in_window_ns.unwrap_or_default(),
             executed: self.executed,
             inserted: self.inserted,
+            failed_inserts: self.failed_inserts,
             verified: self.verified,
             late_starts: self.late_starts,
             gave_up,
         }
     }
-}
-
-/// Sleeps most of the way and spins the rest, because a sleep may end a scheduler's tick late.
-/// Says whether there was anything to wait for.
-pub(crate) fn wait_until(clock: &Clock, due_ns: u64) -> bool {
-    const SPIN_NS: u64 = 100_000;
-    let mut now_ns = clock.now();
-    if now_ns >= due_ns {
-        return false;
-    }
-    if due_ns - now_ns > SPIN_NS {
-        std::thread::sleep(Duration::from_nanos(due_ns - now_ns - SPIN_NS));
-    }
-    while now_ns < due_ns {
-        std::hint::spin_loop();
-        now_ns = clock.now();
-    }
-    true
 }

@@ -1,17 +1,21 @@
 //! Carrying out a plan: [`run::run`] walks its trials, [`trial::run`] is one of them, and
 //! [`lane`], [`call`] and [`wire`] are the measured loop.
 
+mod agreement;
 pub mod call;
 pub mod caveats;
 pub mod check;
 pub mod deploy;
 pub mod feed;
+pub mod gate;
 pub mod lane;
 pub mod phase;
 pub mod placement;
 pub mod record;
 pub mod run;
 pub mod trial;
+mod wait;
+mod watch;
 pub mod wire;
 
 use thiserror::Error;
@@ -57,4 +61,15 @@ pub enum TrialError {
     /// Every operation failed.
     #[error("not one of {0} operations succeeded; the first failure: {1}")]
     NothingSucceeded(u64, String),
+    /// Operations succeeded, but none before the window closed.
+    #[error(
+        "no operation ended within the {window:?} that were measured, and the fastest took \
+         {fastest:?}: measure longer with --duration"
+    )]
+    NothingInTime {
+        /// How long was measured.
+        window: std::time::Duration,
+        /// The shortest response time.
+        fastest: std::time::Duration,
+    },
 }

@@ -10,16 +10,19 @@ use assay_experiment::Extent;
 use assay_measure::{
     clock::Clock,
     pacing::Schedule,
-    recorder::{Recorded, Window},
+    recorder::{Recorded, Recorder, Window},
     resources::{ProcessTree, Usage},
 };
+use assay_model::OperationKind;
 use assay_systems::{Session, WireClient};
 use assay_workload::{Acknowledged, CoreWorkload, ValuePool};
 
 use crate::{
     call,
     feed::{BLOCK, Feed},
-    lane::{LaneReport, Phase, wait_until},
+    gate::{Gate, Opening},
+    lane::{LaneReport, Phase},
+    watch::{self, Watched},
     wire::{self, Connect},
 };
 
@@ -27,8 +30,8 @@ use crate::{
 pub enum Clients {
     /// Library calls: a thread each.
     Call(Vec<Box<dyn Session>>),
-    /// Sockets: divided among the threads.
-    Wire(Vec<WireClient>),
+    /// Sockets: divided among the threads. `None` is one that broke.
+    Wire(Vec<Option<WireClient>>),
 }
 
 /// What a phase is to do.
@@ -83,10 +86,15 @@ pub struct PhaseReport {
     pub executed: u64,
     /// Inserts that the store acknowledged, recorded or not.
     pub inserted: u64,
+    /// Inserts that failed, recorded or not; the store may have carried them out.
+    pub failed_inserts: u64,
     /// Reads that were checked.
     pub verified: u64,
     /// Operations of an open loop that the client itself started late.
     pub late_starts: u64,
+    /// Operations of an open loop that were due in the window and never started: the queue was so
+    /// long at its end.
+    pub never_started: u64,
     /// The next operation's number.
     pub next: u64,
     /// What client and server used, second by second.
@@ -112,31 +120,18 @@ pub struct Sample {
     pub server: Option<Usage>,
 }
 
+/// How long before the window opens the lanes are told when.
+const LEAD_NS: u64 = 1_000_000;
+
 /// Runs the clients through one phase.
 pub fn run(order: &Order<'_>, clients: &mut Clients) -> PhaseReport {
     let lanes = match clients {
         Clients::Call(sessions) => sessions.len(),
         Clients::Wire(sockets) => order.threads.clamp(1, sockets.len().max(1)),
     };
-    let every_number_counts =
-        order.schedule.is_some() || order.workload.proportion(assay_model::OperationKind::Insert) > 0.0;
-    let end = match order.extent {
-        Extent::Operations(count) => order.first.saturating_add(count),
-        Extent::Time(_) => u64::MAX,
-    };
-    let feed = Feed::new(order.first..end, if every_number_counts { 1 } else { BLOCK });
-    let abort = AtomicBool::new(false);
+    let feed = feed(order, lanes);
+    let (gate, abort) = (Gate::default(), AtomicBool::new(false));
     let running = AtomicUsize::new(lanes);
-
-    // Far enough ahead for every lane to be ready when the window opens.
-    let from_ns = order.clock.now() + 2_000_000;
-    let (until_ns, stop_ns) = match order.extent {
-        Extent::Operations(_) => (u64::MAX, u64::MAX),
-        Extent::Time(time) => {
-            let until_ns = from_ns.saturating_add(time.as_nanos() as u64);
-            (until_ns, until_ns.saturating_add(order.cooldown.as_nanos() as u64))
-        }
-    };
     let phase = Phase {
         clock: order.clock,
         workload: order.workload,
@@ -146,147 +141,156 @@ pub fn run(order: &Order<'_>, clients: &mut Clients) -> PhaseReport {
         feed: &feed,
         first: order.first,
         schedule: order.schedule.clone(),
-        window: Window { from_ns, until_ns },
-        stop_ns,
+        gate: &gate,
         timeout: order.timeout,
         verify: order.verify,
         abort: &abort,
     };
-    let core = |lane: usize| (!order.cores.is_empty()).then(|| order.cores[lane % order.cores.len()]);
+    let core =
+        |lane: usize| (!order.cores.is_empty()).then(|| order.cores[lane % order.cores.len()]);
 
-    let (reports, watched) = thread::scope(|scope| {
-        let phase = &phase;
-        let running = &running;
+    let (opening, watched, reports) = thread::scope(|scope| {
+        let (phase, leaving) = (&phase, || Leaving { running: &running, abort: &abort });
         let threads: Vec<_> = match clients {
             Clients::Call(sessions) => sessions
                 .iter_mut()
                 .enumerate()
                 .map(|(lane, session)| {
+                    let leaving = leaving();
                     scope.spawn(move || {
-                        let _leaving = Leaving(running);
-                        call::run(phase, session.as_mut(), core(lane))
+                        let report = call::run(phase, session.as_mut(), core(lane));
+                        leaving.ended(report, phase.gate)
                     })
                 })
                 .collect(),
-            Clients::Wire(sockets) => {
-                let share = sockets.len().div_ceil(lanes).max(1);
-                let shares = sockets.chunks_mut(share);
-                running.store(shares.len(), Ordering::Relaxed);
-                shares
-                    .enumerate()
-                    .map(|(lane, share)| {
-                        let connect = order.connect;
-                        scope.spawn(move || {
-                            let _leaving = Leaving(running);
-                            wire::run(phase, share, connect, core(lane))
-                        })
+            Clients::Wire(sockets) => shares(sockets, lanes)
+                .enumerate()
+                .map(|(lane, share)| {
+                    let (leaving, connect) = (leaving(), order.connect);
+                    scope.spawn(move || {
+                        let report = wire::run(phase, share, connect, core(lane));
+                        leaving.ended(report, phase.gate)
                     })
-                    .collect()
-            }
+                })
+                .collect(),
         };
-        let watched = watch(order, phase, running);
+        while gate.ready() + (lanes - running.load(Ordering::Acquire)) < lanes {
+            thread::sleep(Duration::from_micros(50));
+        }
+        let before = watch::look(order);
+        let opening = opening(order);
+        gate.open(opening);
+        let watched = watch::watch(order, opening.window, before, &running, &abort);
+        gate.release();
         let reports: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
-        (reports, watched)
+        (opening, watched, reports)
     });
-    gather(order, reports, watched, &phase)
+    gather(order, opening.window, reports, watched, &feed)
+}
+
+/// The operation numbers of the phase. Where every number counts as soon as it is due (an open
+/// loop) or must be carried out once it is claimed (inserts), lanes claim one at a time. Otherwise
+/// they claim blocks, and so small ones that no lane is left without work.
+fn feed(order: &Order<'_>, lanes: usize) -> Feed {
+    const BLOCKS_A_LANE: u64 = 64;
+    let inserts = order.workload.proportion(OperationKind::Insert) > 0.0;
+    let (end, block) = match order.extent {
+        Extent::Operations(count) => {
+            (order.first.saturating_add(count), count / (lanes as u64 * BLOCKS_A_LANE))
+        }
+        Extent::Time(_) => (u64::MAX, BLOCK),
+    };
+    let one_by_one = order.schedule.is_some() || inserts;
+    Feed::new(order.first..end, if one_by_one { 1 } else { block.clamp(1, BLOCK) })
+}
+
+/// Divides the clients among `lanes` threads: no two have shares that differ by more than one.
+fn shares<T>(mut clients: &mut [T], lanes: usize) -> impl Iterator<Item = &mut [T]> {
+    (0..lanes).rev().map(move |others| {
+        let (share, rest) =
+            std::mem::take(&mut clients).split_at_mut(clients.len().div_ceil(others + 1));
+        clients = rest;
+        share
+    })
+}
+
+/// When the window opens: far enough ahead for every lane to have woken up.
+fn opening(order: &Order<'_>) -> Opening {
+    let from_ns = order.clock.now() + LEAD_NS;
+    let (until_ns, stop_ns) = match order.extent {
+        Extent::Operations(_) => (u64::MAX, u64::MAX),
+        Extent::Time(time) => {
+            let until_ns = from_ns.saturating_add(time.as_nanos() as u64);
+            (until_ns, until_ns.saturating_add(order.cooldown.as_nanos() as u64))
+        }
+    };
+    Opening { window: Window { from_ns, until_ns }, stop_ns }
 }
 
 /// Counts a lane out however it ends.
-struct Leaving<'a>(&'a AtomicUsize);
+struct Leaving<'a> {
+    running: &'a AtomicUsize,
+    abort: &'a AtomicBool,
+}
+
+impl Leaving<'_> {
+    /// The lane has ended; its thread stays until its use of the processor has been sampled.
+    fn ended(self, report: LaneReport, gate: &Gate) -> LaneReport {
+        if report.gave_up.is_some() {
+            self.abort.store(true, Ordering::Relaxed);
+        }
+        drop(self);
+        gate.leave();
+        report
+    }
+}
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
-    }
-}
-
-/// What the watching thread saw.
-struct Watched {
-    samples: Vec<Sample>,
-    server: Option<Usage>,
-    client: Usage,
-    window_s: f64,
-    why: Option<String>,
-}
-
-/// Samples resources each second and looks for reasons to stop, until every lane has ended.
-fn watch(order: &Order<'_>, phase: &Phase<'_>, running: &AtomicUsize) -> Watched {
-    const LOOK_EVERY: Duration = Duration::from_millis(10);
-    const SAMPLE_EVERY_NS: u64 = 1_000_000_000;
-    let read = || {
-        (
-            order.clock.now(),
-            ProcessTree::own().sample().unwrap_or_default(),
-            order.server.and_then(|server| server.sample().ok()),
-        )
-    };
-    let Window { from_ns, until_ns } = phase.window;
-    wait_until(&order.clock, from_ns);
-    let first = read();
-    let mut last = first;
-    let mut samples = Vec::new();
-    let mut why = None;
-    let mut next_ns = from_ns + SAMPLE_EVERY_NS;
-    loop {
-        let ended = running.load(Ordering::Acquire) == 0;
-        let now_ns = order.clock.now();
-        let window_ended = now_ns >= until_ns;
-        if (now_ns >= next_ns || ended || window_ended) && last.0 < until_ns {
-            let now = read();
-            samples.push(Sample {
-                at_s: now.0.saturating_sub(from_ns) as f64 / 1e9,
-                length_s: (now.0 - last.0) as f64 / 1e9,
-                client: now.1.since(&last.1),
-                server: now.2.zip(last.2).map(|(now, last)| now.since(&last)),
-            });
-            last = now;
-            next_ns += SAMPLE_EVERY_NS;
+        if thread::panicking() {
+            // There is no result without this lane: the others need not go on.
+            self.abort.store(true, Ordering::Relaxed);
         }
-        if ended {
-            break;
-        }
-        if why.is_none()
-            && let Some(reason) = (order.why_stop)()
-        {
-            why = Some(reason);
-            phase.abort.store(true, Ordering::Relaxed);
-        }
-        let next_look = LOOK_EVERY.as_nanos() as u64;
-        let pause_ns = next_look.min(until_ns.saturating_sub(now_ns).max(100_000));
-        thread::sleep(Duration::from_nanos(pause_ns));
-    }
-    Watched {
-        samples,
-        server: last.2.zip(first.2).map(|(last, first)| last.since(&first)),
-        client: last.1.since(&first.1),
-        window_s: (last.0 - first.0) as f64 / 1e9,
-        why,
+        self.running.fetch_sub(1, Ordering::Release);
     }
 }
 
 fn gather(
     order: &Order<'_>,
+    window: Window,
     reports: Vec<thread::Result<LaneReport>>,
     watched: Watched,
-    phase: &Phase<'_>,
+    feed: &Feed,
 ) -> PhaseReport {
-    let lanes = reports.len();
-    let mut cut_short = watched.why;
-    let mut merged: Option<Recorded> = None;
-    let (mut client_cpu_ns, mut executed, mut inserted, mut verified, mut late_starts) = (0, 0, 0, 0, 0);
-    for report in reports {
-        match report {
-            Ok(report) => {
-                client_cpu_ns += report.cpu_ns;
-                executed += report.executed;
-                inserted += report.inserted;
-                verified += report.verified;
-                late_starts += report.late_starts;
-                cut_short = cut_short.or(report.gave_up);
-                match &mut merged {
-                    None => merged = Some(report.recorded),
-                    Some(merged) => merged.merge(report.recorded),
-                }
+    let mut report = PhaseReport {
+        recorded: Recorder::new(window, &[], false).finish(),
+        from_ns: window.from_ns,
+        length_ns: 0,
+        client_cpu_ns: 0,
+        lanes: reports.len(),
+        executed: 0,
+        inserted: 0,
+        failed_inserts: 0,
+        verified: 0,
+        late_starts: 0,
+        never_started: never_started(order, window, feed),
+        next: feed.position(),
+        samples: watched.samples,
+        server: watched.server,
+        client: watched.client,
+        cut_short: watched.why,
+    };
+    for lane in reports {
+        match lane {
+            Ok(lane) => {
+                report.client_cpu_ns += lane.cpu_ns;
+                report.executed += lane.executed;
+                report.inserted += lane.inserted;
+                report.failed_inserts += lane.failed_inserts;
+                report.verified += lane.verified;
+                report.late_starts += lane.late_starts;
+                report.cut_short = report.cut_short.or(lane.gave_up);
+                report.recorded.merge(lane.recorder.finish());
             }
             Err(panic) => {
                 let what = panic
@@ -294,34 +298,41 @@ fn gather(
                     .map(String::as_str)
                     .or_else(|| panic.downcast_ref::<&str>().copied())
                     .unwrap_or("no message");
-                cut_short = Some(format!("a client thread panicked: {what}"));
+                report.cut_short = Some(format!("a client thread panicked: {what}"));
             }
         }
     }
-    let recorded = merged.unwrap_or_else(|| {
-        assay_measure::recorder::Recorder::new(phase.window, &[], false).finish()
-    });
-    let length_ns = match order.extent {
+    report.length_ns = match order.extent {
         Extent::Time(time) => time.as_nanos() as u64,
-        Extent::Operations(_) => recorded.last_finish_ns.saturating_sub(phase.window.from_ns),
+        Extent::Operations(_) => report.recorded.last_finish_ns.saturating_sub(window.from_ns),
     };
-    // The samples' edges are not quite the window's: what was used is scaled to the window.
-    let scale = if watched.window_s > 0.0 { length_ns as f64 / 1e9 / watched.window_s } else { 1.0 };
-    let scaled = |usage: Usage| Usage { cpu_ns: (usage.cpu_ns as f64 * scale) as u64, ..usage };
-    PhaseReport {
-        recorded,
-        from_ns: phase.window.from_ns,
-        length_ns,
-        client_cpu_ns,
-        lanes,
-        executed,
-        inserted,
-        verified,
-        late_starts,
-        next: phase.feed.position(),
-        samples: watched.samples,
-        server: watched.server.map(scaled),
-        client: scaled(watched.client),
-        cut_short,
+    report
+}
+
+fn never_started(order: &Order<'_>, window: Window, feed: &Feed) -> u64 {
+    let (Some(mut schedule), Extent::Time(_)) = (order.schedule.clone(), order.extent) else {
+        return 0;
+    };
+    schedule.due_before(window.until_ns - window.from_ns, feed.position() - order.first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_divided_evenly_and_every_thread_has_one() {
+        for (clients, lanes, expected) in [
+            (5, 4, vec![2, 1, 1, 1]),
+            (16, 3, vec![6, 5, 5]),
+            (3, 3, vec![1, 1, 1]),
+            (2, 1, vec![2]),
+        ] {
+            let mut all: Vec<usize> = (0..clients).collect();
+            let shares: Vec<Vec<usize>> =
+                shares(&mut all, lanes).map(|share| share.to_vec()).collect();
+            assert_eq!(shares.iter().map(Vec::len).collect::<Vec<_>>(), expected);
+            assert_eq!(shares.concat(), (0..clients).collect::<Vec<_>>());
+        }
     }
 }

@@ -10,12 +10,12 @@ use assay_measure::{
 };
 use assay_model::OperationKind;
 use assay_results::{
-    Answers, Arrivals, DataBytes, DurabilitySetting, LatencySummary, LoggedInterval, Mode as
-    RecordedMode, PhaseSeconds, Placement, ResourceUse, RunHeader, SeriesPoint, TrialRecord,
-    interval_log,
+    Answers, Arrivals, DataBytes, DurabilitySetting, LatencySummary, LoggedInterval,
+    Mode as RecordedMode, PhaseSeconds, Placement, ResourceUse, RunHeader, SeriesPoint,
+    TrialRecord, interval_log,
 };
 
-use crate::{caveats, placement::Cores, phase::PhaseReport, trial::TrialReport};
+use crate::{caveats, phase::PhaseReport, placement::Cores, trial::TrialReport};
 
 /// What every record of a cell has, whether the cell can be run or not.
 fn blank(cell: &Cell, trial: u32, round: u32, header: &RunHeader) -> TrialRecord {
@@ -75,7 +75,7 @@ pub fn of(
     let recorded = &phase.recorded;
     let operations = recorded.succeeded() + recorded.failures();
     // CPU is counted within the window, and so are the operations that it is divided by.
-    let in_window = (recorded.finished_in_window + recorded.failures()).max(1) as f64;
+    let in_window = (recorded.finished_in_window + recorded.failed_in_window).max(1) as f64;
     let records = report
         .answers
         .as_ref()
@@ -207,11 +207,11 @@ fn series(phase: &PhaseReport) -> Vec<SeriesPoint> {
     let seconds = (phase.length_ns as f64 / 1e9).ceil() as usize;
     (0..seconds)
         .map(|second| {
-            let mut latencies = empty_histogram();
             let key = second as u32;
+            let mut latencies = empty_histogram();
             let range = (key, OperationKind::Read)..=(key, OperationKind::Delete);
-            for (_, histogram) in phase.recorded.seconds.range(range) {
-                latencies += histogram;
+            for (_, packed) in phase.recorded.seconds.range(range) {
+                packed.iter().for_each(|packed| packed.add_to(&mut latencies));
             }
             let quantile = |q| (!latencies.is_empty()).then(|| latencies.value_at_quantile(q));
             let operations = ticks.iter().skip(second * per_second).take(per_second);
@@ -258,8 +258,14 @@ fn answers(report: &TrialReport) -> Answers {
 /// percentiles.
 fn log(report: &TrialReport) -> Option<Vec<u8>> {
     let second = Duration::from_secs(1);
-    let intervals = report.measured.recorded.seconds.iter().map(|((at, kind), latencies)| {
-        LoggedInterval { start: *at * second, length: second, kind: *kind, latencies }
+    let recorded = &report.measured.recorded;
+    let of = |(at, kind): &(u32, OperationKind)| (*at, *kind, recorded.second(*at, *kind));
+    let seconds: Vec<_> = recorded.seconds.keys().map(of).collect();
+    let intervals = seconds.iter().map(|(at, kind, latencies)| LoggedInterval {
+        start: *at * second,
+        length: second,
+        kind: *kind,
+        latencies,
     });
     interval_log(report.measured_at, intervals).ok()
 }

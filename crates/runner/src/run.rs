@@ -1,9 +1,8 @@
 //! A whole run: the rounds of a plan, each trial recorded as soon as it ends.
 
 use std::{
-    collections::BTreeMap,
     sync::atomic::{AtomicBool, Ordering},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use assay_experiment::{Cell, Plan, Repeats, TargetPlan};
@@ -13,6 +12,7 @@ use thiserror::Error;
 
 use crate::{
     TrialError,
+    agreement::Agreement,
     deploy::Ground,
     record,
     trial::{self, Setting, Stage, TrialReport},
@@ -78,30 +78,23 @@ pub fn run(
     let mut state = State { number: 0, report: RunReport::default(), cells: Vec::new() };
     state.cells.resize_with(plan.cells.len(), CellState::default);
     let began = Instant::now();
-    let runnable = plan.cells.iter().filter(|cell| cell.unsupported.is_none()).count() as u32;
-    let planned = match plan.repeats {
-        Repeats::Count(count) => Some(runnable * count),
-        Repeats::Auto { .. } => None,
-    };
+    let planned = planned(plan);
     for round in 0.. {
-        if !wants_round(plan, &state, round, began) {
+        if state.report.interrupted || !wants_round(plan, &state, round, began) {
             break;
         }
         let mut answers = Agreement::default();
         for index in plan.round(round) {
             let cell = &plan.cells[index];
-            if state.cells[index].failed {
-                continue;
-            }
-            if cell.unsupported.is_some() {
-                if round == 0 {
-                    state.number += 1;
-                    let record = record::unsupported(cell, state.number, folder.header());
-                    folder.write_trial(&record, None)?;
-                }
+            if state.cells[index].failed || (cell.unsupported.is_some() && round > 0) {
                 continue;
             }
             state.number += 1;
+            if cell.unsupported.is_some() {
+                let record = record::unsupported(cell, state.number, folder.header());
+                folder.write_trial(&record, None)?;
+                continue;
+            }
             watcher.begins(state.number, planned, cell, round);
             let setting =
                 Setting { ground, clock, interrupt, watcher: &|stage| watcher.stage(stage) };
@@ -114,27 +107,36 @@ pub fn run(
                     answers.add(cell, &report);
                     watcher.ended(&record);
                 }
-                Err(TrialError::Interrupted) => {
-                    state.report.interrupted = true;
-                    folder.finish(RunStatus::Interrupted)?;
-                    return Ok(state.report);
-                }
+                Err(TrialError::Interrupted) => state.report.interrupted = true,
                 Err(error) => {
                     watcher.failed(cell, &error);
                     state.cells[index].failed = true;
                     state.report.failures.push((name(cell), error));
                 }
             }
-            if interrupt.load(Ordering::Relaxed) {
+            if state.report.interrupted || interrupt.load(Ordering::Relaxed) {
                 state.report.interrupted = true;
-                folder.finish(RunStatus::Interrupted)?;
-                return Ok(state.report);
+                break;
             }
         }
         state.report.disagreements.extend(answers.disagreements());
     }
-    folder.finish(RunStatus::Finished)?;
+    folder.finish(match state.report.interrupted {
+        true => RunStatus::Interrupted,
+        false => RunStatus::Finished,
+    })?;
     Ok(state.report)
+}
+
+/// How many records there will be, if that is known.
+fn planned(plan: &Plan) -> Option<u32> {
+    let unsupported = plan.cells.iter().filter(|cell| cell.unsupported.is_some()).count() as u32;
+    match plan.repeats {
+        Repeats::Count(count) => {
+            Some(unsupported + (plan.cells.len() as u32 - unsupported) * count)
+        }
+        Repeats::Auto { .. } => None,
+    }
 }
 
 /// What a cell is called in messages.
@@ -214,11 +216,19 @@ fn is_told_apart(fastest: &[f64], other: &[f64], precision: f64) -> bool {
     half_width <= precision.max(SHARE_OF_DISTANCE * ratio.ratio.ln().abs())
 }
 
-/// A trial in which every operation failed is no result.
+/// A trial in which every operation failed, or none ended in time, is no result.
 fn succeeded(report: TrialReport) -> Result<TrialReport, TrialError> {
     let recorded = &report.measured.recorded;
     if recorded.succeeded() > 0 {
-        return Ok(report);
+        let fastest = recorded.kinds.values().map(|latencies| &latencies.response);
+        let fastest = fastest.filter(|response| !response.is_empty()).map(|r| r.min()).min();
+        return match recorded.finished_in_window {
+            0 => Err(TrialError::NothingInTime {
+                window: Duration::from_nanos(report.measured.length_ns),
+                fastest: Duration::from_nanos(fastest.unwrap_or_default()),
+            }),
+            _ => Ok(report),
+        };
     }
     let first = recorded.messages.first().cloned().unwrap_or_else(|| {
         let counts = recorded.errors.iter();
@@ -228,68 +238,4 @@ fn succeeded(report: TrialReport) -> Result<TrialReport, TrialError> {
         if counts.is_empty() { "no operation ended".into() } else { counts.join(", ") }
     });
     Err(TrialError::NothingSucceeded(recorded.failures(), first))
-}
-
-/// The answers of one round, to be compared between systems that did the same work.
-#[derive(Default)]
-struct Agreement {
-    by_load: BTreeMap<String, Vec<(String, u64, u64)>>,
-    wrong: Vec<String>,
-}
-
-impl Agreement {
-    fn add(&mut self, cell: &Cell, report: &TrialReport) {
-        let Some(answers) = &report.answers else { return };
-        if answers.wrong > 0 {
-            self.wrong.push(format!(
-                "{}: {} of {} records read back are wrong: {}",
-                name(cell),
-                answers.wrong,
-                answers.sampled,
-                answers.first_wrong.as_deref().unwrap_or("no detail")
-            ));
-            return;
-        }
-        // An insert whose answer was lost may have been carried out.
-        let (least, most) =
-            (answers.expected_count, answers.expected_count + report.measured.recorded.failures());
-        if let Some(count) = answers.record_count
-            && !(least..=most).contains(&count)
-        {
-            self.wrong.push(format!(
-                "{}: it holds {count} records and should hold {least}",
-                name(cell)
-            ));
-        }
-        let load = format!(
-            "{} with {} clients, {:?}, {} records, {}",
-            cell.workload,
-            cell.clients,
-            cell.mode,
-            cell.parameters.record_count,
-            if answers.covers_updates { "updates included" } else { "updates aside" }
-        );
-        self.by_load.entry(load).or_default().push((
-            cell.system.label.clone(),
-            answers.checksum,
-            answers.sampled,
-        ));
-    }
-
-    fn disagreements(self) -> Vec<String> {
-        let mut found = self.wrong;
-        for (load, sums) in self.by_load {
-            let first = &sums[0];
-            for other in &sums[1..] {
-                if (other.1, other.2) != (first.1, first.2) {
-                    found.push(format!(
-                        "after {load}, {} and {} hold different records: checksums {:016x} and \
-                         {:016x} over {} and {}",
-                        first.0, other.0, first.1, other.1, first.2, other.2
-                    ));
-                }
-            }
-        }
-        found
-    }
 }

@@ -12,7 +12,7 @@ use assay_workload::{Acknowledged, Prepared, Stream, ValuePool};
 
 use crate::{
     TrialError,
-    check::{self, Answers},
+    check::{self, Answers, Done},
     deploy::{self, Deployed, Ground},
     phase::{self, Clients, Order, PhaseReport},
     placement::Cores,
@@ -67,7 +67,7 @@ pub struct TrialReport {
     pub answers: Option<Answers>,
     /// Which clock the stamps come from.
     pub clock_source: &'static str,
-    /// How far it had drifted from the kernel's at the end, in nanoseconds.
+    /// How far it drifted from the kernel's in the measurement, in nanoseconds.
     pub clock_drift_ns: i64,
 }
 
@@ -93,12 +93,12 @@ pub fn run(cell: &Cell, round: u32, setting: &Setting<'_>) -> Result<TrialReport
     let start_time = began.elapsed();
     let worked = work(cell, round, setting, &mut deployed, cores);
     (setting.watcher)(Stage::Stopping);
-    let worked = match (worked, deployed.death()) {
+    let worked = match worked {
         // The server's own last words say more than the connections that broke.
-        (Err(TrialError::System(_) | TrialError::GaveUp(_)), Some(death)) => {
-            Err(TrialError::ServerDied(death))
+        Err(error @ (TrialError::System(_) | TrialError::GaveUp(_))) => {
+            Err(awaited_death(&deployed).map_or(error, TrialError::ServerDied))
         }
-        (worked, _) => worked,
+        worked => worked,
     };
     let taken_down = deployed.take_down();
     let report = worked?;
@@ -166,21 +166,20 @@ fn work(
         cooldown: cell.cooldown.0,
         ..order
     };
-    let measured_at = jiff::Timestamp::now();
+    let (measured_at, drift_before_ns) = (jiff::Timestamp::now(), setting.clock.drift_ns());
     let measured = finished(phase::run(&order, &mut clients), setting, deployed)?;
+    let clock_drift_ns = setting.clock.drift_ns() - drift_before_ns;
     let server_usage = deployed.processes().and_then(|server| server.sample().ok());
     drop(clients);
 
     (setting.watcher)(Stage::Checking);
     let measured_until = Instant::now();
-    let phases = [warmup.as_ref(), Some(&measured)];
-    let sum = |of: fn(&PhaseReport) -> u64| phases.iter().flatten().map(|phase| of(phase)).sum();
     let answers = if cell.stores_nothing() {
         None
     } else {
-        let (inserted, failed) =
-            (sum(|phase| phase.inserted), sum(|phase| phase.recorded.failures()));
-        Some(check::check(cell, system, &pool, inserted, failed)?)
+        let phases = warmup.iter().chain([&measured]);
+        let done = Done::of(phases, &acknowledged, workload.first_inserted_key());
+        Some(check::check(cell, system, &pool, &done)?)
     };
     let mut footprint = system.footprint()?;
     footprint.disk_bytes = footprint.disk_bytes.or_else(|| deployed.disk_bytes());
@@ -200,7 +199,7 @@ fn work(
         server_usage,
         answers,
         clock_source: setting.clock.source(),
-        clock_drift_ns: setting.clock.drift_ns(),
+        clock_drift_ns,
     })
 }
 
@@ -243,7 +242,7 @@ pub fn connect(cell: &Cell, deployed: &Deployed) -> Result<Clients, TrialError> 
     for _ in 0..cell.clients {
         match deployed.system.connect().map_err(|error| explain(error, cell.clients))? {
             Client::Call(session) => sessions.push(session),
-            Client::Wire(socket) => sockets.push(socket),
+            Client::Wire(socket) => sockets.push(Some(socket)),
         }
     }
     Ok(if sockets.is_empty() { Clients::Call(sessions) } else { Clients::Wire(sockets) })
@@ -265,18 +264,31 @@ fn why_stop(interrupt: &AtomicBool, deployed: &Deployed) -> Option<String> {
     deployed.death()
 }
 
+/// How the server ended, if it did. Its connections break a moment before its warden tells.
+fn awaited_death(deployed: &Deployed) -> Option<String> {
+    const MOMENT: Duration = Duration::from_millis(500);
+    let end = Instant::now() + MOMENT;
+    loop {
+        let death = deployed.death();
+        if death.is_some() || deployed.processes().is_none() || Instant::now() > end {
+            return death;
+        }
+        std::thread::sleep(MOMENT / 50);
+    }
+}
+
 /// A phase that was cut short is no result.
 fn finished(
     report: PhaseReport,
     setting: &Setting<'_>,
     deployed: &Deployed,
 ) -> Result<PhaseReport, TrialError> {
-    match report.cut_short {
+    match &report.cut_short {
         None => Ok(report),
         Some(_) if setting.interrupt.load(Ordering::Relaxed) => Err(TrialError::Interrupted),
         Some(why) => Err(match deployed.death() {
             Some(death) => TrialError::ServerDied(death),
-            None => TrialError::GaveUp(why),
+            None => TrialError::GaveUp(why.clone()),
         }),
     }
 }

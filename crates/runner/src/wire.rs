@@ -3,158 +3,142 @@
 //! Each client has at most one operation in flight. A request is written as soon as it is encoded
 //! and its reply is decoded as soon as it is readable, so an operation costs one write, one read
 //! and its share of an epoll_wait. A client whose connection breaks fails its operation and
-//! connects again; when no client could for as long as an operation may take, the lane gives up.
+//! connects again, on this thread: the others wait for as long as that takes. When no operation has
+//! been answered since the first trouble for as long as one may take, the lane gives up.
 
-use std::{
-    io::{self, ErrorKind, Read, Write},
-    sync::atomic::Ordering,
-    time::Duration,
-};
+mod line;
+
+use std::{io, os::fd::OwnedFd, sync::atomic::Ordering};
 
 use assay_measure::recorder::Times;
-use assay_model::{Answer, FailureKind, OperationKind, Outcome};
-use assay_systems::{Step, SystemError, WireClient};
+use assay_model::{FailureKind, Outcome};
+use assay_systems::{SystemError, WireClient};
 use assay_workload::Prepared;
-use rustix::{
-    event::{Timespec, epoll},
-    fd::OwnedFd,
-};
+use rustix::event::{Timespec, epoll};
 
-use crate::lane::{LATE_NS, Lane, LaneReport, Phase};
+use crate::lane::{Lane, LaneReport, Phase};
+use line::{Broken, Line, Received, Stage};
 
 const READ_BYTES: usize = 64 * 1024;
-/// How often timeouts and broken connections are looked at.
+/// How often timeouts and reasons to stop are looked at.
 const HOUSEKEEPING_NS: u64 = 50_000_000;
 const RECONNECT_EVERY_NS: u64 = 100_000_000;
 /// Below this the loop polls instead of sleeping: a sleep may end that much late.
 const SPIN_NS: u64 = 60_000;
+/// A poll that finds nothing takes less; what is beyond was spent off the processor.
+const POLL_NS: u64 = 10_000;
 
 /// Opens one more connection to the store.
 pub type Connect<'a> = &'a (dyn Fn() -> Result<WireClient, SystemError> + Sync);
 
 /// Runs `clients` until the phase is over and every operation has been answered or timed out.
-/// Broken connections are replaced in place.
+/// Broken connections are replaced in place; one that is broken at the end is left as `None`, so
+/// that no late reply can meet a later operation.
 pub fn run<'p>(
     phase: &'p Phase<'p>,
-    clients: &mut [WireClient],
+    clients: &mut [Option<WireClient>],
     connect: Connect<'_>,
     core: Option<usize>,
 ) -> LaneReport {
-    let lane = Lane::new(phase, core);
-    match EventLoop::new(lane, clients, connect) {
-        Ok(mut event_loop) => {
+    let mut lane = Lane::new(phase, core);
+    match Watched::new(&lane, clients, connect) {
+        Ok(watched) => {
+            lane.begin();
+            let mut event_loop = EventLoop::new(lane, watched, connect);
             let gave_up = event_loop.run().err();
             event_loop.lane.finish(gave_up)
         }
-        Err((lane, error)) => lane.finish(Some(format!("cannot watch the sockets: {error}"))),
+        Err(error) => {
+            lane.begin();
+            lane.finish(Some(format!("cannot watch the sockets: {error}")))
+        }
+    }
+}
+
+/// The sockets, ready before the window opens.
+struct Watched<'p, 'c> {
+    lines: Vec<Line<'p, 'c>>,
+    epoll: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl<'p, 'c> Watched<'p, 'c> {
+    fn new(
+        lane: &Lane<'p>,
+        clients: &'c mut [Option<WireClient>],
+        connect: Connect<'_>,
+    ) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let mut lines = Vec::with_capacity(clients.len());
+        for (index, client) in clients.iter_mut().enumerate() {
+            let mut line = Line::new(index, client, lane.phase.verify);
+            if !line.is_connected() {
+                line.replace(connect().ok());
+            }
+            line.watch(&epoll)?;
+            line.proved = true;
+            lines.push(line);
+        }
+        // Written to once, so that no page of it is faulted in while time is taken.
+        Ok(Watched { lines, epoll, buffer: std::hint::black_box(vec![1; READ_BYTES]) })
     }
 }
 
 struct EventLoop<'p, 'c> {
     lane: Lane<'p>,
-    clients: &'c mut [WireClient],
-    slots: Vec<Slot<'p>>,
-    connect: Connect<'c>,
+    lines: Vec<Line<'p, 'c>>,
     epoll: OwnedFd,
     buffer: Vec<u8>,
+    connect: Connect<'c>,
     idle: Vec<usize>,
-    waiting: Option<(usize, u64)>,
     in_flight: usize,
+    /// The operation that was claimed last, and when it is due, if no client has it yet.
+    claimed: Prepared<'p>,
+    due: Option<Option<u64>>,
+    /// Whether a client has been waiting for it.
+    waits: bool,
     over: bool,
     now_ns: u64,
-    last_alive_ns: u64,
     housekeeping_ns: u64,
-}
-
-/// A client's operation and its bytes.
-struct Slot<'p> {
-    prepared: Prepared<'p>,
-    answer: Answer,
-    stage: Stage,
-    intended_ns: u64,
-    started_ns: u64,
-    input: Vec<u8>,
-    output: Vec<u8>,
-    sent: usize,
-    wants_write: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Idle,
-    /// The operation, or the read of a read-modify-write.
-    First,
-    /// The write of a read-modify-write.
-    Second,
-    Broken {
-        retry_ns: u64,
-    },
+    trouble_since_ns: Option<u64>,
+    gave_up: Option<String>,
 }
 
 impl<'p, 'c> EventLoop<'p, 'c> {
-    fn new(
-        lane: Lane<'p>,
-        clients: &'c mut [WireClient],
-        connect: Connect<'c>,
-    ) -> Result<Self, (Lane<'p>, io::Error)> {
-        let epoll = match epoll::create(epoll::CreateFlags::CLOEXEC) {
-            Ok(epoll) => epoll,
-            Err(error) => return Err((lane, error.into())),
-        };
-        let keep = lane.phase.verify;
-        let slots = (0..clients.len()).map(|_| Slot::new(keep)).collect();
+    fn new(lane: Lane<'p>, watched: Watched<'p, 'c>, connect: Connect<'c>) -> Self {
         let now_ns = lane.phase.clock.now();
-        let event_loop = EventLoop {
+        let Watched { lines, epoll, buffer } = watched;
+        let is_idle = |index: &usize| lines[*index].stage == Stage::Idle;
+        EventLoop {
+            idle: (0..lines.len()).rev().filter(is_idle).collect(),
             lane,
-            clients,
-            slots,
-            connect,
+            lines,
             epoll,
-            buffer: vec![0; READ_BYTES],
-            idle: Vec::new(),
-            waiting: None,
+            buffer,
+            connect,
             in_flight: 0,
+            claimed: Prepared::new(),
+            due: None,
+            waits: false,
             over: false,
             now_ns,
-            last_alive_ns: now_ns,
-            housekeeping_ns: now_ns + HOUSEKEEPING_NS,
-        };
-        for index in 0..event_loop.clients.len() {
-            if let Err(error) = event_loop.watch(index) {
-                return Err((event_loop.lane, error));
-            }
+            housekeeping_ns: now_ns,
+            trouble_since_ns: None,
+            gave_up: None,
         }
-        Ok(event_loop)
-    }
-
-    fn watch(&self, index: usize) -> io::Result<()> {
-        let socket = &self.clients[index].socket;
-        socket.set_nonblocking(true)?;
-        let data = epoll::EventData::new_u64(index as u64);
-        epoll::add(&self.epoll, socket, data, epoll::EventFlags::IN)?;
-        Ok(())
     }
 
     fn run(&mut self) -> Result<(), String> {
-        self.idle = (0..self.slots.len()).rev().collect();
+        let mut events = Vec::with_capacity(self.lines.len().max(1));
         self.dispatch();
-        let mut events = Vec::with_capacity(self.slots.len().max(1));
         while self.is_busy() {
-            let timeout = self.patience();
-            events.clear();
-            match epoll::wait(
-                &self.epoll,
-                rustix::buffer::spare_capacity(&mut events),
-                Some(&timeout),
-            ) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(format!("waiting for the sockets failed: {error}")),
-            }
+            self.wait(&mut events)?;
             for event in &events {
-                let index = event.data.u64() as usize;
-                let flags = event.flags;
-                if flags.contains(epoll::EventFlags::OUT) {
-                    self.flush(index);
+                let (index, flags) = (event.data.u64() as usize, event.flags);
+                if flags.contains(epoll::EventFlags::OUT)
+                    && let Err(broken) = self.lines[index].send(&self.epoll)
+                {
+                    self.fail(index, broken);
                 }
                 if flags.intersects(
                     epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR,
@@ -162,27 +146,42 @@ impl<'p, 'c> EventLoop<'p, 'c> {
                     self.readable(index);
                 }
             }
-            if events.is_empty() || self.waiting.is_some() {
-                self.now_ns = self.lane.phase.clock.now();
-            }
-            self.start_if_due();
+            self.dispatch();
             if self.now_ns >= self.housekeeping_ns {
-                self.housekeeping_ns = self.now_ns + HOUSEKEEPING_NS;
-                self.housekeeping()?;
+                self.housekeeping();
+            }
+            if let Some(why) = self.gave_up.take() {
+                return Err(why);
             }
         }
         Ok(())
     }
 
-    /// Whether there is anything to wait for: an answer, an operation that is not yet due, or a
-    /// connection to be made anew.
+    /// Whether there is anything to wait for: an answer, an operation that was claimed, or one to
+    /// be claimed by a client that is yet to be connected again.
     fn is_busy(&self) -> bool {
-        self.in_flight > 0 || self.waiting.is_some() || (!self.over && !self.slots.is_empty())
+        self.in_flight > 0 || self.due.is_some() || (!self.over && !self.lines.is_empty())
+    }
+
+    fn wait(&mut self, events: &mut Vec<epoll::Event>) -> Result<(), String> {
+        let timeout = self.patience();
+        events.clear();
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(format!("waiting for the sockets failed: {error}")),
+        }
+        let before_ns = std::mem::replace(&mut self.now_ns, self.lane.phase.clock.now());
+        if events.is_empty() && timeout == (Timespec { tv_sec: 0, tv_nsec: 0 }) {
+            self.lane.spun(self.now_ns.saturating_sub(before_ns).min(POLL_NS));
+        }
+        Ok(())
     }
 
     fn patience(&self) -> Timespec {
         let mut until_ns = self.housekeeping_ns;
-        if let Some((_, due_ns)) = self.waiting {
+        if let Some(Some(due_ns)) = self.due
+            && !self.idle.is_empty()
+        {
             until_ns = until_ns.min(due_ns.saturating_sub(SPIN_NS));
         }
         let wait_ns = until_ns.saturating_sub(self.now_ns);
@@ -193,282 +192,167 @@ impl<'p, 'c> EventLoop<'p, 'c> {
     }
 
     /// Gives idle clients their next operations. In a closed loop they start at once; in an open
-    /// loop the next one waits with a client until it is due.
+    /// loop the next one is kept until it is due.
     fn dispatch(&mut self) {
-        while !self.over && self.waiting.is_none() {
-            let Some(index) = self.idle.pop() else { return };
-            match self.lane.next(self.now_ns, &mut self.slots[index].prepared) {
-                None => {
-                    self.over = true;
-                    self.idle.push(index);
+        while let Some(&index) = self.idle.last() {
+            if self.due.is_none() {
+                if self.over {
+                    return;
                 }
-                Some(None) => self.start(index, None),
-                Some(Some(due_ns)) => {
-                    if due_ns > self.now_ns {
-                        self.waiting = Some((index, due_ns));
-                    } else {
-                        self.start(index, Some(due_ns));
-                    }
+                self.due = self.lane.next(self.now_ns, &mut self.claimed);
+                self.over = self.due.is_none();
+                self.waits = false;
+            }
+            match self.due {
+                None => return,
+                Some(Some(due_ns)) if due_ns > self.now_ns => {
+                    self.waits = true;
+                    return;
+                }
+                Some(due_ns) => {
+                    self.idle.pop();
+                    self.start(index, due_ns);
                 }
             }
-        }
-    }
-
-    fn start_if_due(&mut self) {
-        if let Some((index, due_ns)) = self.waiting
-            && due_ns <= self.now_ns
-        {
-            self.lane.late_starts += u64::from(self.now_ns - due_ns > LATE_NS);
-            self.waiting = None;
-            self.start(index, Some(due_ns));
-            self.dispatch();
         }
     }
 
     #[inline]
     fn start(&mut self, index: usize, due_ns: Option<u64>) {
-        let slot = &mut self.slots[index];
-        slot.answer.clear();
-        slot.output.clear();
-        slot.sent = 0;
-        slot.stage = Stage::First;
+        if self.waits {
+            self.lane.started_after_waiting(due_ns.unwrap_or(self.now_ns), self.now_ns);
+        }
+        self.due = None;
+        let line = &mut self.lines[index];
+        std::mem::swap(&mut line.prepared, &mut self.claimed);
         self.in_flight += 1;
-        let codec = &mut self.clients[index].codec;
-        slot.started_ns = self.lane.phase.clock.now();
-        slot.intended_ns = due_ns.unwrap_or(slot.started_ns);
-        match slot.prepared.kind() {
-            OperationKind::ReadModifyWrite => {
-                codec.encode(&slot.prepared.read(), &mut slot.output)
-            }
-            _ => codec.encode(&slot.prepared.operation(), &mut slot.output),
-        }
-        self.flush(index);
-    }
-
-    fn flush(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        let socket = &mut self.clients[index].socket;
-        while slot.sent < slot.output.len() {
-            match socket.write(&slot.output[slot.sent..]) {
-                Ok(count) => slot.sent += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    return self.want_write(index, true);
-                }
-                Err(error) => return self.fail(index, disconnected(&error.to_string())),
-            }
-        }
-        slot.output.clear();
-        slot.sent = 0;
-        if slot.wants_write {
-            self.want_write(index, false);
-        }
-    }
-
-    #[cold]
-    fn want_write(&mut self, index: usize, wanted: bool) {
-        self.slots[index].wants_write = wanted;
-        let mut flags = epoll::EventFlags::IN;
-        flags.set(epoll::EventFlags::OUT, wanted);
-        let data = epoll::EventData::new_u64(index as u64);
-        if let Err(error) = epoll::modify(&self.epoll, &self.clients[index].socket, data, flags) {
-            self.fail(index, disconnected(&error.to_string()));
+        let sent = line.start(due_ns, &self.lane.phase.clock, &self.epoll);
+        self.now_ns = line.started_ns;
+        if let Err(broken) = sent {
+            self.fail(index, broken);
         }
     }
 
     #[inline]
     fn readable(&mut self, index: usize) {
-        let count = match self.clients[index].socket.read(&mut self.buffer) {
-            Ok(0) => return self.fail(index, disconnected("the server closed the connection")),
-            Ok(count) => count,
-            Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
-            {
-                return;
-            }
-            Err(error) => return self.fail(index, disconnected(&error.to_string())),
-        };
-        let slot = &mut self.slots[index];
-        let codec = &mut self.clients[index].codec;
-        // Most replies arrive whole and are decoded where they were read.
-        let in_place = slot.input.is_empty();
-        if !in_place {
-            slot.input.extend_from_slice(&self.buffer[..count]);
-        }
-        let received = if in_place { &self.buffer[..count] } else { &slot.input[..] };
-        if matches!(slot.stage, Stage::Idle | Stage::Broken { .. }) {
-            // Nothing was asked: a notice that the codec sees with the next reply.
-            if in_place {
-                slot.input.extend_from_slice(&self.buffer[..count]);
-            }
-            return;
-        }
-        let step = codec.decode(received, &mut slot.output, &mut slot.answer);
-        let consumed = match &step {
-            Step::More { consumed } | Step::Done { consumed, .. } => *consumed,
-            Step::Broken(_) => count,
-        };
-        if in_place {
-            slot.input.extend_from_slice(&self.buffer[consumed..count]);
-        } else {
-            slot.input.drain(..consumed);
-        }
-        match step {
-            Step::More { .. } => {
-                if !slot.output.is_empty() {
-                    self.flush(index);
+        let line = &mut self.lines[index];
+        match line.receive(&mut self.buffer, &self.epoll) {
+            Ok(Received::Nothing) => {}
+            Ok(Received::Answer(outcome)) if line.start_second(&outcome) => {
+                if let Err(broken) = line.send(&self.epoll) {
+                    self.fail(index, broken);
                 }
             }
-            Step::Done { outcome, .. } => self.finished(index, outcome),
-            Step::Broken(outcome) => self.fail(index, outcome),
+            Ok(Received::Answer(outcome)) => self.answered(index, outcome),
+            Err(broken) => self.fail(index, broken),
         }
     }
 
     #[inline]
-    fn finished(&mut self, index: usize, outcome: Outcome) {
+    fn answered(&mut self, index: usize, outcome: Outcome) {
         self.now_ns = self.lane.phase.clock.now();
-        let slot = &mut self.slots[index];
-        let modifies = slot.prepared.kind() == OperationKind::ReadModifyWrite;
-        if modifies && slot.stage == Stage::First && outcome == Outcome::Done {
-            slot.stage = Stage::Second;
-            self.clients[index].codec.encode(&slot.prepared.write(), &mut slot.output);
-            return self.flush(index);
-        }
+        self.trouble_since_ns = None;
         self.record(index, outcome);
-        self.slots[index].stage = Stage::Idle;
-        self.idle.push(index);
-        self.dispatch();
+        match self.lines[index].end() {
+            Ok(()) => {
+                self.idle.push(index);
+                self.dispatch();
+            }
+            Err(broken) => self.hang_up(index, &broken),
+        }
     }
 
     fn record(&mut self, index: usize, outcome: Outcome) {
-        let slot = &mut self.slots[index];
         self.in_flight -= 1;
-        self.last_alive_ns = self.now_ns;
-        let times = Times {
-            intended_ns: slot.intended_ns,
-            started_ns: slot.started_ns,
-            finished_ns: self.now_ns,
-        };
-        self.lane.done(&slot.prepared, times, outcome, &slot.answer);
+        let Line { intended_ns, started_ns, .. } = self.lines[index];
+        let times = Times { intended_ns, started_ns, finished_ns: self.now_ns };
+        let line = &self.lines[index];
+        self.lane.done(&line.prepared, times, outcome, &line.answer);
     }
 
     /// The connection is of no more use: its operation, if any, failed.
     #[cold]
-    fn fail(&mut self, index: usize, outcome: Outcome) {
+    fn fail(&mut self, index: usize, broken: Broken) {
         self.now_ns = self.lane.phase.clock.now();
-        let alive_ns = self.last_alive_ns;
-        match self.slots[index].stage {
-            Stage::First | Stage::Second => {
-                self.record(index, outcome);
-                self.last_alive_ns = alive_ns;
-            }
+        match self.lines[index].stage {
+            Stage::First | Stage::Second => self.record(index, broken.clone()),
             Stage::Idle => self.idle.retain(|idle| *idle != index),
-            Stage::Broken { .. } => return,
+            Stage::Down { .. } => return,
         }
-        if let Some((waiting, _)) = self.waiting
-            && waiting == index
-        {
-            // Its operation is still to be carried out: it is late, not lost.
-            let due_ns = self.waiting.take().map(|(_, due_ns)| due_ns);
-            self.record_unsent(index, due_ns);
-        }
-        // Closing the socket takes it out of the epoll set, but only once the client is replaced.
-        let _ = epoll::delete(&self.epoll, &self.clients[index].socket);
-        self.slots[index].stage = Stage::Broken { retry_ns: self.now_ns };
-        self.housekeeping_ns = self.now_ns;
+        self.hang_up(index, &broken);
     }
 
-    fn record_unsent(&mut self, index: usize, due_ns: Option<u64>) {
-        let slot = &mut self.slots[index];
-        slot.started_ns = self.now_ns;
-        slot.intended_ns = due_ns.unwrap_or(self.now_ns);
-        self.in_flight += 1;
-        let alive_ns = self.last_alive_ns;
-        self.record(index, disconnected("the connection broke before the operation was sent"));
-        self.last_alive_ns = alive_ns;
+    /// Closes a connection. One that worked is made anew at once; one that never did, later.
+    fn hang_up(&mut self, index: usize, broken: &Broken) {
+        let pause_ns = if self.lines[index].proved { 0 } else { RECONNECT_EVERY_NS };
+        self.lines[index].replace(None);
+        self.go_down(index, pause_ns);
+        let why = match broken {
+            Outcome::Failed(failure) => &*failure.message,
+            Outcome::Done | Outcome::Missing => "the connection broke",
+        };
+        self.trouble(why);
+    }
+
+    fn go_down(&mut self, index: usize, pause_ns: u64) {
+        let retry_ns = self.now_ns + pause_ns;
+        self.lines[index].stage = Stage::Down { retry_ns };
+        self.housekeeping_ns = self.housekeeping_ns.min(retry_ns);
+    }
+
+    fn trouble(&mut self, why: &str) {
+        let timeout = self.lane.phase.timeout;
+        let since_ns = *self.trouble_since_ns.get_or_insert(self.now_ns);
+        if self.now_ns - since_ns >= timeout.as_nanos() as u64 {
+            self.gave_up = Some(format!("no operation was answered for {timeout:?}: {why}"));
+        }
+    }
+
+    fn housekeeping(&mut self) {
+        self.housekeeping_ns = self.now_ns + HOUSEKEEPING_NS;
+        if self.lane.phase.abort.load(Ordering::Relaxed) {
+            // What is in flight now is cut off by Assay, not by the store: it is no failure.
+            (self.over, self.in_flight, self.due) = (true, 0, None);
+            return;
+        }
+        self.over |= self.lane.is_over(self.now_ns);
+        let timeout = self.lane.phase.timeout;
+        for index in 0..self.lines.len() {
+            match self.lines[index].stage {
+                Stage::First | Stage::Second => {
+                    let waited_ns = self.now_ns.saturating_sub(self.lines[index].started_ns);
+                    if waited_ns > timeout.as_nanos() as u64 {
+                        let why = format!("no answer within {timeout:?}");
+                        self.fail(index, Outcome::failed(FailureKind::Timeout, why));
+                    }
+                }
+                Stage::Down { retry_ns } if self.now_ns >= retry_ns => {
+                    if !self.over || self.due.is_some() {
+                        self.reconnect(index);
+                    }
+                }
+                Stage::Idle | Stage::Down { .. } => {}
+            }
+        }
     }
 
     #[cold]
     fn reconnect(&mut self, index: usize) {
-        match (self.connect)() {
-            Ok(client) => {
-                self.clients[index] = client;
-                let keep = self.lane.phase.verify;
-                let fresh = Slot::new(keep);
-                self.slots[index] = fresh;
-                self.now_ns = self.lane.phase.clock.now();
-                match self.watch(index) {
-                    Ok(()) => {
-                        self.idle.push(index);
-                        self.dispatch();
-                    }
-                    Err(_) => self.retry_later(index),
-                }
-            }
-            Err(_) => self.retry_later(index),
-        }
-    }
-
-    fn retry_later(&mut self, index: usize) {
+        let connected = (self.connect)().map_err(|error| error.to_string()).and_then(|client| {
+            self.lines[index].replace(Some(client));
+            self.lines[index].watch(&self.epoll).map_err(|error| error.to_string())
+        });
         self.now_ns = self.lane.phase.clock.now();
-        let retry_ns = self.now_ns + RECONNECT_EVERY_NS;
-        self.slots[index].stage = Stage::Broken { retry_ns };
-    }
-
-    fn housekeeping(&mut self) -> Result<(), String> {
-        let timeout_ns = self.lane.phase.timeout.as_nanos() as u64;
-        if self.lane.phase.abort.load(Ordering::Relaxed) {
-            // What is in flight now is cut off by Assay, not by the store: it is no failure.
-            (self.over, self.in_flight, self.waiting) = (true, 0, None);
-            return Ok(());
-        }
-        if self.now_ns >= self.lane.phase.stop_ns {
-            self.over = true;
-        }
-        for index in 0..self.slots.len() {
-            match self.slots[index].stage {
-                Stage::First | Stage::Second => {
-                    let waited_ns = self.now_ns.saturating_sub(self.slots[index].started_ns);
-                    if waited_ns > timeout_ns {
-                        let why = format!("no answer within {:?}", self.lane.phase.timeout);
-                        self.fail(index, Outcome::failed(FailureKind::Timeout, why));
-                    }
-                }
-                Stage::Broken { retry_ns } if self.now_ns >= retry_ns && !self.over => {
-                    self.reconnect(index);
-                }
-                Stage::Idle | Stage::Broken { .. } => {}
+        match connected {
+            Ok(()) => {
+                self.idle.push(index);
+                self.dispatch();
+            }
+            Err(why) => {
+                self.lines[index].replace(None);
+                self.go_down(index, RECONNECT_EVERY_NS);
+                self.trouble(&why);
             }
         }
-        let all_broken =
-            self.slots.iter().all(|slot| matches!(slot.stage, Stage::Broken { .. }));
-        if all_broken && !self.over && self.now_ns - self.last_alive_ns > timeout_ns {
-            return Err(format!(
-                "no connection could be made for {:?}: {}",
-                Duration::from_nanos(timeout_ns),
-                (self.connect)().err().map_or_else(String::new, |error| error.to_string())
-            ));
-        }
-        Ok(())
     }
-}
-
-impl Slot<'_> {
-    fn new(keep: bool) -> Self {
-        Slot {
-            prepared: Prepared::new(),
-            answer: if keep { Answer::keeping() } else { Answer::counting() },
-            stage: Stage::Idle,
-            intended_ns: 0,
-            started_ns: 0,
-            input: Vec::new(),
-            output: Vec::with_capacity(4096),
-            sent: 0,
-            wants_write: false,
-        }
-    }
-}
-
-fn disconnected(why: &str) -> Outcome {
-    Outcome::failed(FailureKind::Disconnected, why)
 }

@@ -11,6 +11,9 @@
 
 pub mod blocking;
 pub mod conformance;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod registry;
 pub mod socket;
 pub mod system;
@@ -22,7 +25,7 @@ mod memory;
 mod null;
 mod postgres;
 mod redis;
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzzing"))]
 mod replay;
 mod sqlite;
 

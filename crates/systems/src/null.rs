@@ -46,7 +46,10 @@ impl System for Null {
     }
 
     fn identity(&self) -> Result<Identity, SystemError> {
-        Ok(Identity { version: concat!("Assay ", env!("CARGO_PKG_VERSION")).into(), settings: vec![] })
+        Ok(Identity {
+            version: concat!("Assay ", env!("CARGO_PKG_VERSION")).into(),
+            settings: vec![],
+        })
     }
 
     fn remove(&self) -> Result<(), SystemError> {

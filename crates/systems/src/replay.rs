@@ -1,29 +1,29 @@
-//! For tests of codecs: recorded replies, fed in pieces.
+//! For tests and fuzzing of codecs: replies fed in pieces.
 
 use assay_model::{Answer, Operation, Outcome};
 
 use crate::{Codec, Step};
 
 /// A reported row: its key, and its fields in the order in which they came.
-pub(crate) type KeptRow = (Vec<u8>, Vec<(u16, Vec<u8>)>);
+pub type KeptRow = (Vec<u8>, Vec<(u16, Vec<u8>)>);
 
 /// What came of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Replayed {
+pub struct Replayed {
     /// Everything the codec sent.
-    pub(crate) requests: Vec<u8>,
+    pub requests: Vec<u8>,
     /// How the operation ended; `None` if it did not.
-    pub(crate) outcome: Option<Outcome>,
+    pub outcome: Option<Outcome>,
     /// Whether the codec gave the connection up.
-    pub(crate) broken: bool,
+    pub broken: bool,
     /// The rows reported.
-    pub(crate) rows: Vec<KeptRow>,
+    pub rows: Vec<KeptRow>,
     /// The bytes that were not consumed.
-    pub(crate) left: Vec<u8>,
+    pub left: Vec<u8>,
 }
 
 /// Feeds `replies` to the codec, cut at each of `cuts`, as they would arrive from a socket.
-pub(crate) fn replay(
+pub fn replay(
     codec: &mut dyn Codec,
     operation: &Operation<'_>,
     replies: &[u8],
@@ -61,6 +61,7 @@ pub(crate) fn replay(
 
 /// Replays `replies` whole, cut in two at every byte, and byte by byte, all of which must come to
 /// the same; returns that.
+#[cfg(test)]
 pub(crate) fn replay_every_split(
     mut codec: impl FnMut() -> Box<dyn Codec>,
     operation: &Operation<'_>,

@@ -20,7 +20,7 @@ use assay_systems::{
     conformance::{Content, Updates},
 };
 use common::Candidate;
-use server::{Server, binary};
+use server::{Server, installed};
 
 /// The ordinary heap, counting each thread's requests.
 struct Counting;
@@ -139,8 +139,8 @@ fn allocates_nothing(driver: &'static str, layout: &'static str, server: &Server
 
 #[test]
 fn redis_codecs_allocate_nothing_in_the_steady_state() {
-    let Some(binary) = binary("ASSAY_TEST_REDIS", "redis-server") else { return };
-    let server = Server::redis(&binary, &[]);
+    let Some(program) = installed("redis") else { return };
+    let server = Server::redis(&program, &[]);
     for layout in ["hash", "hash-noindex", "string"] {
         allocates_nothing("redis", layout, &server);
     }
@@ -148,6 +148,6 @@ fn redis_codecs_allocate_nothing_in_the_steady_state() {
 
 #[test]
 fn the_memcached_codec_allocates_nothing_in_the_steady_state() {
-    let Some(binary) = binary("ASSAY_TEST_MEMCACHED", "memcached") else { return };
-    allocates_nothing("memcached", "value", &Server::memcached(&binary, &[]));
+    let Some(program) = installed("memcached") else { return };
+    allocates_nothing("memcached", "value", &Server::memcached(&program, &[]));
 }

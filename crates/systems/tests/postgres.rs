@@ -20,7 +20,7 @@ use assay_systems::{
     conformance::{self, Content, Subject, Updates},
     registry::find,
 };
-use server::Server;
+use server::{Server, shared};
 
 /// Every layout with every place that it has for the key.
 const LAYOUTS: [(&str, &str); 7] = [
@@ -32,23 +32,6 @@ const LAYOUTS: [(&str, &str); 7] = [
     ("json", "column"),
     ("json", "document"),
 ];
-
-/// The shared server, or one of the test's own, or a note in the test's output that it is skipped.
-macro_rules! server_or_skip {
-    ($test:literal) => {
-        server_or_skip!($test, crate::server::shared())
-    };
-    ($test:literal, $server:expr) => {
-        match $server {
-            Some(server) => server,
-            None => {
-                eprintln!("skipped {}: no postgres found (set ASSAY_TEST_POSTGRES)", $test);
-                return;
-            }
-        }
-    };
-}
-pub(crate) use server_or_skip;
 
 const FIELDS: usize = 3;
 
@@ -153,7 +136,7 @@ fn in_each_layout(server: &Server, database: &str, test: impl Fn(&dyn System, &m
 
 #[test]
 fn every_layout_conforms() {
-    let server = server_or_skip!("every_layout_conforms");
+    let Some(server) = shared() else { return };
     let endpoint = server.database("conformance");
     let driver = find("postgres").expect("the driver is registered");
     for (layout, key) in LAYOUTS {
@@ -173,7 +156,7 @@ fn every_layout_conforms() {
 
 #[test]
 fn what_is_written_is_read_in_every_layout() {
-    let server = server_or_skip!("what_is_written_is_read_in_every_layout");
+    let Some(server) = shared() else { return };
     in_each_layout(&server, "operations", |_, session| {
         assert_eq!(insert(session, "k1", &[(0, "a"), (1, "b"), (2, "c")]), Outcome::Done);
         // The order given does not matter.
@@ -212,7 +195,7 @@ fn what_is_written_is_read_in_every_layout() {
 
 #[test]
 fn a_missing_key_is_not_a_success() {
-    let server = server_or_skip!("a_missing_key_is_not_a_success");
+    let Some(server) = shared() else { return };
     in_each_layout(&server, "missing", |_, session| {
         assert_eq!(read(session, "none", Fields::All), (Outcome::Missing, vec![]));
         assert_eq!(read(session, "none", Fields::One(1)), (Outcome::Missing, vec![]));
@@ -226,7 +209,7 @@ fn a_missing_key_is_not_a_success() {
 
 #[test]
 fn a_duplicate_key_is_a_conflict_and_changes_nothing() {
-    let server = server_or_skip!("a_duplicate_key_is_a_conflict_and_changes_nothing");
+    let Some(server) = shared() else { return };
     in_each_layout(&server, "duplicates", |system, session| {
         let fields = [(0, "a"), (1, "b"), (2, "c")];
         assert_eq!(insert(session, "k", &fields), Outcome::Done);
@@ -239,7 +222,7 @@ fn a_duplicate_key_is_a_conflict_and_changes_nothing() {
 
 #[test]
 fn odd_values_come_back_as_they_went() {
-    let server = server_or_skip!("odd_values_come_back_as_they_went");
+    let Some(server) = shared() else { return };
     let large = "0123456789abcdef".repeat(65_536);
     let quoted = "\"'\\/{}[]=>,:\\u0041\\\\\"".repeat(40);
     let control: String = (1u8..0x20).map(char::from).collect();
@@ -269,7 +252,7 @@ fn odd_values_come_back_as_they_went() {
 
 #[test]
 fn what_text_cannot_hold_is_rejected_and_the_connection_lives() {
-    let server = server_or_skip!("what_text_cannot_hold_is_rejected_and_the_connection_lives");
+    let Some(server) = shared() else { return };
     in_each_layout(&server, "not_text", |_, session| {
         let fields = [(0, "a"), (1, "b"), (2, "c")];
         assert_eq!(insert(session, "k", &fields), Outcome::Done);
@@ -300,7 +283,7 @@ fn what_text_cannot_hold_is_rejected_and_the_connection_lives() {
 
 #[test]
 fn scans_are_in_byte_order_whatever_the_locale() {
-    let server = server_or_skip!("scans_are_in_byte_order_whatever_the_locale");
+    let Some(server) = shared() else { return };
     // Where the server has ICU, a database whose own order is another one.
     let icu = "CREATE DATABASE scans TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'";
     if let Err(why) = server.try_sql("postgres", icu) {
@@ -328,7 +311,7 @@ fn scans_are_in_byte_order_whatever_the_locale() {
 
 #[test]
 fn many_fields_are_read_and_updated_one_by_one() {
-    let server = server_or_skip!("many_fields_are_read_and_updated_one_by_one");
+    let Some(server) = shared() else { return };
     let endpoint = server.database("many_fields");
     for (layout, key) in LAYOUTS {
         let system = open(opening(endpoint.clone(), layout, key, 200));
@@ -363,7 +346,7 @@ fn many_fields_are_read_and_updated_one_by_one() {
 
 #[test]
 fn a_key_at_the_declared_limit_is_taken_and_a_longer_one_is_not() {
-    let server = server_or_skip!("a_key_at_the_declared_limit_is_taken_and_a_longer_one_is_not");
+    let Some(server) = shared() else { return };
     let driver = find("postgres").unwrap();
     in_each_layout(&server, "long_keys", |_, session| {
         let limit = (driver.capabilities)("row").max_key_bytes.unwrap() as usize;
@@ -384,8 +367,7 @@ fn a_key_at_the_declared_limit_is_taken_and_a_longer_one_is_not() {
 
 #[test]
 fn a_terminated_session_is_disconnected_and_a_canceled_statement_timed_out() {
-    let server =
-        server_or_skip!("a_terminated_session_is_disconnected_and_a_canceled_statement_timed_out");
+    let Some(server) = shared() else { return };
     let endpoint = server.database("endings");
     let system = system(endpoint, "jsonb", "column");
     system.prepare().unwrap();

@@ -4,7 +4,7 @@ mod common;
 #[path = "common/server.rs"]
 mod server;
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use assay_model::{
     Address, Answer, Durability, Endpoint, FailureKind, FieldValue, Fields, Operation, Outcome,
@@ -16,19 +16,7 @@ use assay_systems::{
     conformance::{Content, Updates},
 };
 use common::Candidate;
-use server::{Server, binary};
-
-fn redis_binary() -> Option<PathBuf> {
-    binary("ASSAY_TEST_REDIS", "redis-server")
-}
-
-fn valkey_binary() -> Option<PathBuf> {
-    binary("ASSAY_TEST_VALKEY", "valkey-server")
-}
-
-fn memcached_binary() -> Option<PathBuf> {
-    binary("ASSAY_TEST_MEMCACHED", "memcached")
-}
+use server::{Server, installed};
 
 fn redis(layout: &'static str) -> Candidate {
     Candidate {
@@ -89,8 +77,8 @@ fn raw(endpoint: &Endpoint, request: &[u8], reply_starts: &[u8]) {
 
 #[test]
 fn redis_conforms_in_every_layout() {
-    let Some(binary) = redis_binary() else { return };
-    let server = Server::redis(&binary, &[]);
+    let Some(program) = installed("redis") else { return };
+    let server = Server::redis(&program, &[]);
     for layout in ["hash", "hash-noindex", "string"] {
         redis(layout).conforms(|| server.target());
     }
@@ -99,24 +87,24 @@ fn redis_conforms_in_every_layout() {
 
 #[test]
 fn redis_conforms_over_a_unix_socket() {
-    let Some(binary) = redis_binary() else { return };
-    let server = Server::redis(&binary, &[]);
+    let Some(program) = installed("redis") else { return };
+    let server = Server::redis(&program, &[]);
     let endpoint = Endpoint::at(Address::Unix(server.socket()));
     redis("hash").conforms(|| Target::Server(endpoint.clone()));
 }
 
 #[test]
 fn redis_conforms_with_its_log_synced() {
-    let Some(binary) = redis_binary() else { return };
-    let server = Server::redis(&binary, &["--appendonly", "yes", "--appendfsync", "always"]);
+    let Some(program) = installed("redis") else { return };
+    let server = Server::redis(&program, &["--appendonly", "yes", "--appendfsync", "always"]);
     let synced = Candidate { durability: Durability::Synced, ..redis("hash-noindex") };
     synced.conforms(|| server.target());
 }
 
 #[test]
 fn valkey_conforms_in_every_layout() {
-    let Some(binary) = valkey_binary() else { return };
-    let server = Server::redis(&binary, &[]);
+    let Some(program) = installed("valkey") else { return };
+    let server = Server::redis(&program, &[]);
     for layout in ["hash", "hash-noindex", "string"] {
         let candidate = Candidate { driver: "valkey", ..redis(layout) };
         candidate.conforms(|| server.target());
@@ -129,8 +117,8 @@ fn valkey_conforms_in_every_layout() {
 
 #[test]
 fn redis_tells_its_version_and_settings() {
-    let Some(binary) = redis_binary() else { return };
-    let server = Server::redis(&binary, &["--maxmemory", "64mb"]);
+    let Some(program) = installed("redis") else { return };
+    let server = Server::redis(&program, &["--maxmemory", "64mb"]);
     let system = redis("hash").open(server.target(), &one_field());
     let identity = system.identity().unwrap();
     assert!(identity.version.starts_with("Redis "), "{identity:?}");
@@ -144,8 +132,8 @@ fn redis_tells_its_version_and_settings() {
 
 #[test]
 fn redis_with_less_durability_than_asked_for_is_refused() {
-    let Some(binary) = redis_binary() else { return };
-    let server = Server::redis(&binary, &[]);
+    let Some(program) = installed("redis") else { return };
+    let server = Server::redis(&program, &[]);
     for durability in [Durability::Buffered, Durability::Synced] {
         let candidate = Candidate { durability, ..redis("hash") };
         let system = candidate.open(server.target(), &one_field());
@@ -156,9 +144,9 @@ fn redis_with_less_durability_than_asked_for_is_refused() {
 
 #[test]
 fn redis_logs_in_and_never_shows_the_password() {
-    let Some(binary) = redis_binary() else { return };
+    let Some(program) = installed("redis") else { return };
     let server = Server::redis(
-        &binary,
+        &program,
         &["--requirepass", "hunter2", "--user", "bench", "on", ">trustno1", "~*", "&*", "+@all"],
     );
     let open = |user: Option<&str>, password: Option<&str>| {
@@ -183,8 +171,8 @@ fn redis_logs_in_and_never_shows_the_password() {
 
 #[test]
 fn redis_uses_the_database_of_its_address() {
-    let Some(binary) = redis_binary() else { return };
-    let server = Server::redis(&binary, &[]);
+    let Some(program) = installed("redis") else { return };
+    let server = Server::redis(&program, &[]);
     let endpoint = Endpoint { database: Some("3".into()), ..server.endpoint() };
     let system = redis("hash").open(Target::Server(endpoint), &one_field());
     system.prepare().unwrap();
@@ -199,9 +187,9 @@ fn redis_uses_the_database_of_its_address() {
 
 #[test]
 fn a_full_redis_is_told_as_full() {
-    let Some(binary) = redis_binary() else { return };
+    let Some(program) = installed("redis") else { return };
     for layout in ["hash", "string"] {
-        let server = Server::redis(&binary, &["--maxmemory", "4mb"]);
+        let server = Server::redis(&program, &["--maxmemory", "4mb"]);
         let system = redis(layout).open(server.target(), &one_field());
         system.prepare().unwrap();
         let mut session = session(&*system);
@@ -219,8 +207,8 @@ fn a_full_redis_is_told_as_full() {
 
 #[test]
 fn keys_of_others_on_a_redis_server_are_left_alone() {
-    let Some(binary) = redis_binary() else { return };
-    let server = Server::redis(&binary, &[]);
+    let Some(program) = installed("redis") else { return };
+    let server = Server::redis(&program, &[]);
     raw(&server.endpoint(), b"SET theirs 1\r\n", b"+OK\r\n");
     raw(&server.endpoint(), b"HSET user7 their field\r\n", b":1\r\n");
     // Without an index nobody could tell their keys from ours.
@@ -249,8 +237,8 @@ fn keys_of_others_on_a_redis_server_are_left_alone() {
 
 #[test]
 fn a_table_of_redis_that_another_run_made_is_left_alone() {
-    let Some(binary) = redis_binary() else { return };
-    let server = Server::redis(&binary, &[]);
+    let Some(program) = installed("redis") else { return };
+    let server = Server::redis(&program, &[]);
     raw(&server.endpoint(), b"ZADD _indices 0 user1\r\n", b":1\r\n");
     let system = redis("hash").open(server.target(), &one_field());
     let error = system.prepare().unwrap_err();
@@ -261,24 +249,24 @@ fn a_table_of_redis_that_another_run_made_is_left_alone() {
 
 #[test]
 fn memcached_conforms() {
-    let Some(binary) = memcached_binary() else { return };
-    let server = Server::memcached(&binary, &["-m", "256"]);
+    let Some(program) = installed("memcached") else { return };
+    let server = Server::memcached(&program, &["-m", "256"]);
     memcached().conforms(|| server.target());
 }
 
 #[test]
 fn memcached_conforms_over_a_unix_socket() {
-    let Some(binary) = memcached_binary() else { return };
-    let server = Server::memcached_on_socket(&binary, &["-m", "256"]);
+    let Some(program) = installed("memcached") else { return };
+    let server = Server::memcached_on_socket(&program, &["-m", "256"]);
     let endpoint = Endpoint::at(Address::Unix(server.socket()));
     memcached().conforms(|| Target::Server(endpoint.clone()));
 }
 
 #[test]
 fn memcached_tells_its_version_and_whether_it_evicts() {
-    let Some(binary) = memcached_binary() else { return };
+    let Some(program) = installed("memcached") else { return };
     for (arguments, evictions) in [(&[][..], "on"), (&["-M"], "off")] {
-        let server = Server::memcached(&binary, arguments);
+        let server = Server::memcached(&program, arguments);
         let system = memcached().open(server.target(), &one_field());
         let identity = system.identity().unwrap();
         assert!(identity.version.starts_with("Memcached 1."), "{identity:?}");
@@ -289,8 +277,8 @@ fn memcached_tells_its_version_and_whether_it_evicts() {
 
 #[test]
 fn a_full_memcached_is_told_as_full() {
-    let Some(binary) = memcached_binary() else { return };
-    let server = Server::memcached(&binary, &["-M", "-m", "2"]);
+    let Some(program) = installed("memcached") else { return };
+    let server = Server::memcached(&program, &["-M", "-m", "2"]);
     let system = memcached().open(server.target(), &one_field());
     system.prepare().unwrap();
     let mut session = session(&*system);
@@ -309,8 +297,8 @@ fn a_full_memcached_is_told_as_full() {
 
 #[test]
 fn a_record_too_large_for_memcached_is_rejected() {
-    let Some(binary) = memcached_binary() else { return };
-    let server = Server::memcached(&binary, &[]);
+    let Some(program) = installed("memcached") else { return };
+    let server = Server::memcached(&program, &[]);
     let system = memcached().open(server.target(), &one_field());
     system.prepare().unwrap();
     let mut session = session(&*system);
@@ -332,8 +320,8 @@ fn a_record_too_large_for_memcached_is_rejected() {
 
 #[test]
 fn items_of_others_on_a_memcached_server_are_left_alone() {
-    let Some(binary) = memcached_binary() else { return };
-    let server = Server::memcached(&binary, &[]);
+    let Some(program) = installed("memcached") else { return };
+    let server = Server::memcached(&program, &[]);
     raw(&server.endpoint(), b"ms theirs 2\r\nhi\r\n", b"HD\r\n");
     let system = memcached().open(server.target(), &one_field());
     let error = system.prepare().unwrap_err();
@@ -344,11 +332,11 @@ fn items_of_others_on_a_memcached_server_are_left_alone() {
 
 #[test]
 fn memcached_logs_in_where_it_must() {
-    let Some(binary) = memcached_binary() else { return };
+    let Some(program) = installed("memcached") else { return };
     let folder = tempfile::tempdir().unwrap();
     let users = folder.path().join("users");
     std::fs::write(&users, "bench:trustno1\n").unwrap();
-    let server = Server::memcached(&binary, &["-Y", users.to_str().unwrap()]);
+    let server = Server::memcached(&program, &["-Y", users.to_str().unwrap()]);
     let open = |password: Option<&str>| {
         let endpoint = Endpoint {
             user: Some("bench".into()),
@@ -368,8 +356,8 @@ fn memcached_logs_in_where_it_must() {
 
 #[test]
 fn a_server_that_is_not_there_is_unreachable() {
-    let Some(redis_binary) = redis_binary() else { return };
-    let mut server = Server::redis(&redis_binary, &[]);
+    let Some(program) = installed("redis") else { return };
+    let mut server = Server::redis(&program, &[]);
     server.kill();
     for candidate in [redis("hash"), redis("string"), memcached()] {
         let system = candidate.open(server.target(), &one_field());
@@ -381,8 +369,8 @@ fn a_server_that_is_not_there_is_unreachable() {
 
 #[test]
 fn a_server_that_dies_fails_the_operation_as_disconnected() {
-    let Some(redis_binary) = redis_binary() else { return };
-    let mut server = Server::redis(&redis_binary, &[]);
+    let Some(program) = installed("redis") else { return };
+    let mut server = Server::redis(&program, &[]);
     let system = redis("hash").open(server.target(), &one_field());
     system.prepare().unwrap();
     let mut session = session(&*system);
@@ -397,13 +385,12 @@ fn a_server_that_dies_fails_the_operation_as_disconnected() {
 
 #[test]
 fn a_server_of_another_protocol_is_told_so() {
-    let (Some(redis_binary), Some(memcached_binary)) = (redis_binary(), memcached_binary()) else {
-        return;
-    };
-    let redis_server = Server::redis(&redis_binary, &[]);
+    let Some(redis_program) = installed("redis") else { return };
+    let Some(memcached_program) = installed("memcached") else { return };
+    let redis_server = Server::redis(&redis_program, &[]);
     let system = memcached().open(redis_server.target(), &one_field());
     assert!(system.prepare().is_err());
-    let memcached_server = Server::memcached(&memcached_binary, &[]);
+    let memcached_server = Server::memcached(&memcached_program, &[]);
     let system = redis("hash").open(memcached_server.target(), &one_field());
     let message = system.prepare().unwrap_err().to_string();
     assert!(message.contains("it sent a reply that begins with"), "{message}");

@@ -1,9 +1,6 @@
 //! `assay compare`: ratios with intervals and a verdict, and an exit status for CI.
 
-use std::{
-    io::Write,
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use anyhow::bail;
 use assay_results::{Across, Run, compare as comparisons};

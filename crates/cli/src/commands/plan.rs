@@ -37,13 +37,14 @@ pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         };
         writeln!(
             out,
-            "{:>3}  {} on {}: {} records, {} clients, {mode}, {measure} after {} of warm-up, \
+            "{:>3}  {} on {}: {} records, {} client{}, {mode}, {measure} after {} of warm-up, \
              durability {}",
             number + 1,
             cell.system.label,
             cell.workload,
             cell.parameters.record_count,
             cell.clients,
+            if cell.clients == 1 { "" } else { "s" },
             cell.warmup,
             cell.durability,
         )?;
@@ -58,7 +59,7 @@ pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             out,
             "{} trials, {count} times each: about {}",
             plan.cells.len(),
-            rough(round * count)
+            rough(round.saturating_mul(count))
         )?,
         Repeats::Auto { least, most, precision, budget } => writeln!(
             out,

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use assay_experiment::{Cell, Plan, Repeats, TargetPlan, system_name};
+use assay_model::redact;
 
 use super::run::carry_out;
 use crate::args::RerunArguments;
@@ -23,9 +24,9 @@ pub fn rerun(arguments: RerunArguments) -> anyhow::Result<ExitCode> {
     if let TargetPlan::Attach { url, default_port, password } = &mut cell.system.target {
         match arguments.url {
             Some(given) => {
-                let endpoint = system_name::endpoint(&given, *default_port)
-                    .map_err(anyhow::Error::msg)?;
-                *url = system_name::redact(&given);
+                let endpoint =
+                    system_name::endpoint(&given, *default_port).map_err(anyhow::Error::msg)?;
+                *url = redact(&given);
                 *password = endpoint.password;
             }
             None if url.contains(":***@") => {

@@ -26,7 +26,7 @@ pub fn plan(
     let mut extras = Extras::default();
     let mut notes = Vec::new();
     if !properties.files.is_empty() || !properties.given.is_empty() {
-        let (name, parsed) = read_properties(&properties)?;
+        let (name, parsed) = read_properties(&properties, overrides.records.as_deref())?;
         notes.extend(parsed.without_effect.iter().map(ToString::to_string));
         spec = spec.overridden_by(properties_spec(&parsed));
         extras.workloads.push((name, parsed.workload));
@@ -93,7 +93,12 @@ fn expand_all(systems: Vec<SystemSpec>) -> Vec<SystemSpec> {
         .collect()
 }
 
-fn read_properties(properties: &Properties) -> anyhow::Result<(String, YcsbRun)> {
+/// Reads the properties. `records` is what the command line says in place of the record count,
+/// without which the properties may make no workload.
+fn read_properties(
+    properties: &Properties,
+    records: Option<&[u64]>,
+) -> anyhow::Result<(String, YcsbRun)> {
     let read = |path: &Path| {
         fs::read_to_string(path)
             .with_context(|| format!("cannot read the YCSB properties {}", path.display()))
@@ -108,6 +113,9 @@ fn read_properties(properties: &Properties) -> anyhow::Result<(String, YcsbRun)>
     }
     for assignment in &properties.given {
         given.add_override(assignment)?;
+    }
+    if let Some(records) = records.and_then(<[u64]>::first) {
+        given.add_override(&format!("recordcount={records}"))?;
     }
     let histogram = given.histogram_file().map(|file| read(Path::new(&file))).transpose()?;
     Ok((name, given.resolve(histogram.as_deref())?))

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{Arc, atomic::AtomicBool},
+    thread,
 };
 
 use anyhow::{Context, bail};
@@ -55,13 +56,18 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     }
     let report = report?;
     for (cell, error) in &report.failures {
-        eprintln!("assay: {cell}: {error}");
+        // Whoever saw the progress has seen why.
+        match output.quiet {
+            true => eprintln!("assay: {cell}: {error}"),
+            false => eprintln!("assay: failed, as said above: {cell}"),
+        }
     }
     for disagreement in &report.disagreements {
         eprintln!("assay: wrong answers: {disagreement}");
     }
     if report.interrupted {
-        eprintln!("assay: interrupted; {} trials are kept", run.trials.len());
+        let (kept, are) = (run.trials.len(), if run.trials.len() == 1 { " is" } else { "s are" });
+        eprintln!("assay: interrupted; {kept} trial{are} kept");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(match report.failures.is_empty() && report.disagreements.is_empty() {
@@ -109,12 +115,19 @@ fn check_data_folder(folder: &Path) -> anyhow::Result<()> {
 /// A flag that SIGINT, SIGTERM and SIGHUP set. A second signal ends the process at once; its
 /// wardens still clean up.
 fn interruptible() -> anyhow::Result<Arc<AtomicBool>> {
-    use signal_hook::{consts, flag};
+    use signal_hook::{consts, flag, iterator::Signals};
+    const CAUGHT: [i32; 3] = [consts::SIGINT, consts::SIGTERM, consts::SIGHUP];
     let interrupt = Arc::new(AtomicBool::new(false));
-    for signal in [consts::SIGINT, consts::SIGTERM, consts::SIGHUP] {
+    for signal in CAUGHT {
         flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&interrupt))
             .and_then(|_| flag::register(signal, Arc::clone(&interrupt)))
             .context("cannot catch signals")?;
     }
+    let mut signals = Signals::new(CAUGHT).context("cannot catch signals")?;
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            eprintln!("assay: stopping; once more ends it at once");
+        }
+    });
     Ok(interrupt)
 }

@@ -3,14 +3,14 @@
 use assay_model::{FailureKind, FieldValue, Fields, Operation, Outcome};
 use proptest::prelude::*;
 
-use super::{CAS_ATTEMPTS, codec::MetaCodec};
+use super::CAS_ATTEMPTS;
 use crate::{
     Codec,
     replay::{Replayed, replay, replay_every_split},
 };
 
 fn codec() -> Box<dyn Codec> {
-    Box::new(MetaCodec::new(2))
+    super::codec(2)
 }
 
 fn split(operation: Operation<'_>, replies: &[u8]) -> Replayed {

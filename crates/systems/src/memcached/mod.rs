@@ -69,6 +69,12 @@ fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
     Ok(Box::new(system::Memcached::new(server, opening.schema.field_count())))
 }
 
+/// A codec without a server.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn codec(field_count: u16) -> Box<dyn crate::Codec> {
+    Box::new(codec::MetaCodec::new(field_count))
+}
+
 /// Where the server is.
 struct Server {
     endpoint: Endpoint,

@@ -120,6 +120,16 @@ fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
     }))
 }
 
+/// A codec without a server.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn codec(layout: &str, key: &str, schema: Arc<Schema>) -> Box<dyn crate::Codec> {
+    let body = Body::of_layout(layout).expect("a layout of the driver");
+    let key = key_place(Some(key), body).expect("a place for the key in that layout");
+    let dialect = Dialect { body, key };
+    let statements = Arc::new(Statements::new(dialect, &schema));
+    Box::new(PostgresCodec::new(statements, dialect, schema))
+}
+
 fn key_place(setting: Option<&str>, body: Body) -> Result<KeyPlace, SystemError> {
     let why = match (setting.unwrap_or("column"), body) {
         ("column", _) => return Ok(KeyPlace::Column),

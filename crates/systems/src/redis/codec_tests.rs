@@ -5,7 +5,6 @@ use std::sync::Arc;
 use assay_model::{FailureKind, FieldValue, Fields, Operation, Outcome, Schema};
 use proptest::prelude::*;
 
-use super::{hash::HashCodec, string::StringCodec, table::Table};
 use crate::{
     Codec,
     replay::{KeptRow, Replayed, replay, replay_every_split},
@@ -15,11 +14,7 @@ const LAYOUTS: [&str; 3] = ["hash", "hash-noindex", "string"];
 
 fn codec(layout: &str, fields: usize) -> Box<dyn Codec> {
     let schema = Arc::new(Schema::new("t", "field", fields));
-    let table = Arc::new(Table::new(schema, layout, "_indices"));
-    match layout {
-        "string" => Box::new(StringCodec::new(table)),
-        _ => Box::new(HashCodec::new(table)),
-    }
+    super::codec(layout, schema)
 }
 
 fn split(layout: &str, operation: Operation<'_>, replies: &[u8]) -> Replayed {

@@ -25,11 +25,11 @@ mod string;
 mod system;
 mod table;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
 
-use crate::{Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError, Target};
+use crate::{Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError, Target};
 
 /// The registry line of Redis.
 pub static REDIS: Driver = Driver {
@@ -114,6 +114,20 @@ fn open(name: &'static str, opening: Opening) -> Result<Box<dyn System>, SystemE
     let server = Server { name, endpoint, timeout: opening.timeout };
     let table = table::Table::new(opening.schema, &opening.layout, index);
     Ok(Box::new(system::Redis::new(server, table, opening.durability)))
+}
+
+/// The codec of one client of a table.
+fn codec_of(table: Arc<table::Table>) -> Box<dyn Codec> {
+    match table.shape {
+        table::Shape::Hash { .. } => Box::new(hash::HashCodec::new(table)),
+        table::Shape::String => Box::new(string::StringCodec::new(table)),
+    }
+}
+
+/// A codec without a server.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn codec(layout: &str, schema: Arc<assay_model::Schema>) -> Box<dyn Codec> {
+    codec_of(Arc::new(table::Table::new(schema, layout, "_indices")))
 }
 
 /// Where the server is and what it is called.

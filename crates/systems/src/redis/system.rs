@@ -9,14 +9,12 @@ use std::{
 use assay_model::Durability;
 
 use super::{
-    Server,
+    Server, codec_of,
     connection::{Connection, Reply},
-    hash::HashCodec,
     loader::PipelineLoader,
-    string::StringCodec,
-    table::{Shape, Table},
+    table::Table,
 };
-use crate::{Client, Codec, Footprint, Identity, Loader, System, SystemError, WireClient};
+use crate::{Client, Footprint, Identity, Loader, System, SystemError, WireClient};
 
 /// The last of the keys that `remove` takes at a time.
 const PAGE_END: &[u8] = b"999";
@@ -156,11 +154,7 @@ impl System for Redis {
     fn connect(&self) -> Result<Client, SystemError> {
         let socket = self.connection()?.into_socket()?;
         let table = Arc::clone(&self.table);
-        let codec: Box<dyn Codec> = match table.shape {
-            Shape::Hash { .. } => Box::new(HashCodec::new(table)),
-            Shape::String => Box::new(StringCodec::new(table)),
-        };
-        Ok(Client::Wire(WireClient { socket, codec }))
+        Ok(Client::Wire(WireClient { socket, codec: codec_of(table) }))
     }
 
     fn count(&self) -> Result<u64, SystemError> {

@@ -67,9 +67,7 @@ impl Statements {
         let mut statements = Statements {
             shape,
             field_count: schema.field_count(),
-            create: format!(
-                "CREATE TABLE {table} (key TEXT NOT NULL PRIMARY KEY{columns})"
-            ),
+            create: format!("CREATE TABLE {table} (key TEXT NOT NULL PRIMARY KEY{columns})"),
             drop: format!("DROP TABLE IF EXISTS {table}"),
             insert: format!("INSERT INTO {table} VALUES (?1, {values})"),
             delete: format!("DELETE FROM {table} WHERE key = ?1"),

@@ -1,8 +1,12 @@
-//! Servers for tests: a binary of the machine on a free loopback port, in a folder of its own,
-//! killed when the test ends.
+//! Servers for tests, on a free loopback port, in a folder of their own, killed when the test ends.
+//! They are started here and not by `assay-provision`, which refuses what some tests are about:
+//! passwords, foreign data, too little memory.
+
+#[path = "installed.rs"]
+mod installed;
 
 use std::{
-    env, fs,
+    fs,
     net::{TcpListener, TcpStream},
     os::unix::{fs::PermissionsExt, net::UnixStream},
     path::{Path, PathBuf},
@@ -12,7 +16,9 @@ use std::{
 };
 
 use assay_model::{Address, Endpoint};
+use assay_provision::Installed;
 use assay_systems::Target;
+pub use installed::installed;
 
 /// A running server.
 pub struct Server {
@@ -21,25 +27,11 @@ pub struct Server {
     port: u16,
 }
 
-/// The binary called `name`: what the variable says, else the first on PATH. Without one the test
-/// says so and passes.
-pub fn binary(variable: &str, name: &str) -> Option<PathBuf> {
-    let given = env::var_os(variable).map(PathBuf::from);
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = given.or_else(|| {
-        env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
-    });
-    if found.is_none() {
-        eprintln!("skipped: there is no {name} on PATH, and {variable} is not set");
-    }
-    found
-}
-
 impl Server {
     /// Starts Redis or Valkey with `arguments` besides the usual ones.
-    pub fn redis(binary: &Path, arguments: &[&str]) -> Server {
+    pub fn redis(program: &Installed, arguments: &[&str]) -> Server {
         Server::start(|port, folder| {
-            let mut command = Command::new(binary);
+            let mut command = installed::command(program, &program.binary);
             command
                 .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
                 .args(["--unixsocket", "server.sock"])
@@ -51,9 +43,9 @@ impl Server {
     }
 
     /// Starts Memcached on its port with `arguments` besides the usual ones.
-    pub fn memcached(binary: &Path, arguments: &[&str]) -> Server {
+    pub fn memcached(program: &Installed, arguments: &[&str]) -> Server {
         Server::start(|port, folder| {
-            let mut command = Command::new(binary);
+            let mut command = installed::command(program, &program.binary);
             command
                 .args(["-u", "nobody", "-t", "2", "-l", "127.0.0.1", "-U", "0"])
                 .args(["-p", &port.to_string()])
@@ -64,9 +56,9 @@ impl Server {
     }
 
     /// Starts Memcached on its Unix socket.
-    pub fn memcached_on_socket(binary: &Path, arguments: &[&str]) -> Server {
+    pub fn memcached_on_socket(program: &Installed, arguments: &[&str]) -> Server {
         Server::start(|_, folder| {
-            let mut command = Command::new(binary);
+            let mut command = installed::command(program, &program.binary);
             command
                 .args(["-u", "nobody", "-t", "2", "-s", "server.sock", "-a", "0777"])
                 .args(arguments)

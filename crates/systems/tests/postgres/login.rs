@@ -10,9 +10,7 @@ use std::{
 use assay_model::{Address, Endpoint, Outcome, Secret};
 use assay_systems::{Opening, SystemError};
 
-use crate::{
-    Server, delete, insert, open, opening, server::free_port, server_or_skip, session, system,
-};
+use crate::{Server, delete, insert, open, opening, server::free_port, session, shared, system};
 
 fn as_user(endpoint: Endpoint, user: &str, password: Option<&str>) -> Endpoint {
     Endpoint { user: Some(user.into()), password: password.map(Secret::new), ..endpoint }
@@ -43,7 +41,7 @@ fn works(endpoint: Endpoint) {
 
 #[test]
 fn a_unix_socket_serves_as_tcp_does() {
-    let server = server_or_skip!("a_unix_socket_serves_as_tcp_does");
+    let Some(server) = shared() else { return };
     server.database("over_unix");
     works(server.unix("over_unix"));
     works(server.tcp("over_unix"));
@@ -51,7 +49,7 @@ fn a_unix_socket_serves_as_tcp_does() {
 
 #[test]
 fn every_password_method_logs_in_and_a_wrong_password_does_not() {
-    let server = server_or_skip!("every_password_method_logs_in_and_a_wrong_password_does_not");
+    let Some(server) = shared() else { return };
     for (method, encryption) in
         [("scram", "scram-sha-256"), ("md5", "md5"), ("password", "scram-sha-256")]
     {
@@ -75,21 +73,21 @@ fn every_password_method_logs_in_and_a_wrong_password_does_not() {
 
 #[test]
 fn a_server_that_wants_tls_is_told_apart() {
-    let server = server_or_skip!("a_server_that_wants_tls_is_told_apart");
+    let Some(server) = shared() else { return };
     let why = refusal(server.database("login_tls"));
     assert!(why.contains("TLS") && why.contains("pg_hba.conf"), "{why}");
 }
 
 #[test]
 fn an_unknown_database_or_role_is_named() {
-    let server = server_or_skip!("an_unknown_database_or_role_is_named");
+    let Some(server) = shared() else { return };
     assert!(refusal(server.tcp("nowhere")).contains("nowhere"));
     assert!(refusal(as_user(server.tcp("postgres"), "nobody_here", None)).contains("nobody_here"));
 }
 
 #[test]
 fn too_many_connections_name_the_limit() {
-    let server = server_or_skip!("too_many_connections_name_the_limit");
+    let Some(server) = shared() else { return };
     let endpoint = server.database("crowded");
     server.sql("postgres", "CREATE ROLE guest LOGIN CONNECTION LIMIT 2");
     server.sql("crowded", "GRANT ALL ON SCHEMA public TO guest");
@@ -110,7 +108,7 @@ fn too_many_connections_name_the_limit() {
 
 #[test]
 fn a_role_without_privileges_learns_what_it_lacks() {
-    let server = server_or_skip!("a_role_without_privileges_learns_what_it_lacks");
+    let Some(server) = shared() else { return };
     let endpoint = server.database("unprivileged");
     server.sql("postgres", "CREATE ROLE visitor LOGIN");
     server.sql("unprivileged", "REVOKE CREATE ON SCHEMA public FROM public");
@@ -186,7 +184,7 @@ fn a_server_that_does_not_answer_runs_into_the_time_limit() {
 
 #[test]
 fn a_unix_socket_may_be_given_by_its_folder() {
-    let server = server_or_skip!("a_unix_socket_may_be_given_by_its_folder", Server::start(&[]));
+    let Some(server) = Server::start(&[]) else { return };
     server.database("by_folder");
     let socket = match server.unix("by_folder").address {
         Address::Unix(path) => path,

@@ -1,18 +1,22 @@
-//! A PostgreSQL of the test's own, started from binaries found on the machine.
+//! A PostgreSQL of the test's own, with access rules and settings that `assay-provision` refuses.
+
+#[path = "../common/installed.rs"]
+mod installed;
 
 use std::{
-    env, fs,
+    fs,
     net::{Ipv4Addr, TcpListener, TcpStream},
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     sync::{Arc, Mutex, Weak},
     thread,
     time::{Duration, Instant},
 };
 
 use assay_model::{Address, Endpoint};
-use rustix::process::{Pid, Signal, getuid, kill_process};
+use assay_provision::{Account, Installed};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// The superuser of the test servers.
@@ -22,7 +26,8 @@ pub const OWNER: &str = "owner";
 pub struct Server {
     process: Child,
     folder: TempDir,
-    binaries: PathBuf,
+    installed: Installed,
+    psql: PathBuf,
     port: u16,
 }
 
@@ -38,52 +43,28 @@ pub fn shared() -> Option<Arc<Server>> {
     Some(server)
 }
 
-/// The folder of PostgreSQL's programs: `ASSAY_TEST_POSTGRES`, or where distributions put them.
-fn binaries() -> Option<PathBuf> {
-    let has_postgres = |folder: &PathBuf| folder.join("postgres").is_file();
-    if let Some(folder) = env::var_os("ASSAY_TEST_POSTGRES").map(PathBuf::from) {
-        assert!(has_postgres(&folder), "ASSAY_TEST_POSTGRES={}: no postgres", folder.display());
-        return Some(folder);
-    }
-    let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok().map(|entry| entry.path().join("bin")))
-        .filter(has_postgres)
-        .collect();
-    versions.sort();
-    let path = env::var_os("PATH").unwrap_or_default();
-    versions.pop().or_else(|| env::split_paths(&path).find(has_postgres))
-}
-
-/// Whom to run the server as: PostgreSQL refuses to run as root.
-fn unprivileged() -> Option<(u32, u32)> {
-    if !getuid().is_root() {
-        return None;
-    }
-    let users = fs::read_to_string("/etc/passwd").expect("the list of users");
-    ["postgres", "nobody"].into_iter().find_map(|wanted| {
-        let line = users.lines().find(|line| line.split(':').next() == Some(wanted))?;
-        let mut ids = line.split(':').skip(2).map(|id| id.parse().expect("a number"));
-        Some((ids.next()?, ids.next()?))
-    })
-}
-
 impl Server {
     /// Starts a server with these settings, each as in `fsync=off`.
     pub fn start(settings: &[&str]) -> Option<Server> {
-        let binaries = binaries()?;
+        let installed = installed::installed("postgres")?;
+        let beside = |name: &str| installed.binary.with_file_name(name);
+        let psql = beside("psql");
+        if !psql.is_file() {
+            installed::skip(&format!("there is no {}", psql.display()));
+            return None;
+        }
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let user = unprivileged();
-        if let Some((uid, gid)) = user {
-            chown(folder.path(), Some(uid), Some(gid)).expect("root may give its folder away");
+        let account = Account::for_servers().expect("an unprivileged user");
+        if let Some(account) = &account {
+            chown(folder.path(), Some(account.uid), Some(account.gid))
+                .expect("root may give its folder away");
         }
         let program = |name: &str| {
-            let mut command = Command::new(binaries.join(name));
+            let mut command = installed::command(&installed, &beside(name));
             command.current_dir(folder.path()).stdin(Stdio::null());
             command.stdout(Stdio::null()).stderr(Stdio::null());
-            if let Some((uid, gid)) = user {
-                command.uid(uid).gid(gid);
+            if let Some(account) = &account {
+                command.uid(account.uid).gid(account.gid);
             }
             command
         };
@@ -103,7 +84,7 @@ impl Server {
             command.args(["-c", setting]);
         }
         let process = command.spawn().expect("postgres starts");
-        let server = Server { process, folder, binaries, port };
+        let server = Server { process, folder, installed, psql, port };
         server.wait();
         Some(server)
     }
@@ -127,7 +108,7 @@ impl Server {
 
     /// As [`Server::sql`], with what psql said as the error.
     pub fn try_sql(&self, database: &str, sql: &str) -> Result<String, String> {
-        let output = Command::new(self.binaries.join("psql"))
+        let output = installed::command(&self.installed, &self.psql)
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", OWNER])
             .args(["-p", &self.port.to_string(), "-d", database, "-c", sql, "-h"])
             .arg(self.folder.path())

@@ -7,8 +7,8 @@ use assay_model::{Address, Durability, Endpoint, Fields, Outcome, Schema};
 use assay_systems::{Opening, System, SystemError, registry::find};
 
 use crate::{
-    FIELDS, LAYOUTS, Server, delete, in_each_layout, open, opening, read, row, scan,
-    server_or_skip, session, system, update, values,
+    FIELDS, LAYOUTS, Server, delete, in_each_layout, open, opening, read, row, scan, session,
+    shared, system, update, values,
 };
 
 fn load(system: &dyn System, records: usize) -> Result<(), SystemError> {
@@ -23,7 +23,7 @@ fn load(system: &dyn System, records: usize) -> Result<(), SystemError> {
 
 #[test]
 fn loaded_records_are_counted_and_read_through_the_index() {
-    let server = server_or_skip!("loaded_records_are_counted_and_read_through_the_index");
+    let Some(server) = shared() else { return };
     let (records, database) = (20_000, "loads");
     in_each_layout(&server, database, |system, _| {
         load(system, records).unwrap_or_else(|error| panic!("{error}"));
@@ -71,7 +71,7 @@ fn loaded_records_are_counted_and_read_through_the_index() {
 
 #[test]
 fn a_load_that_fails_says_so_and_leaves_nothing() {
-    let server = server_or_skip!("a_load_that_fails_says_so_and_leaves_nothing");
+    let Some(server) = shared() else { return };
     in_each_layout(&server, "failing_loads", |system, _| {
         let fields = [(0, "a"), (1, "b"), (2, "c")];
         let mut loader = system.loader().unwrap();
@@ -100,7 +100,7 @@ fn a_load_that_fails_says_so_and_leaves_nothing() {
 
 #[test]
 fn a_table_that_is_there_is_left_alone() {
-    let server = server_or_skip!("a_table_that_is_there_is_left_alone");
+    let Some(server) = shared() else { return };
     let endpoint = server.database("existing");
     let table = "\"User \"\"table\"\"\"";
     server.sql("existing", &format!("CREATE TABLE {table} (mine int)"));
@@ -118,7 +118,7 @@ fn a_table_that_is_there_is_left_alone() {
 
 #[test]
 fn an_extension_that_was_there_stays() {
-    let server = server_or_skip!("an_extension_that_was_there_stays");
+    let Some(server) = shared() else { return };
     let endpoint = server.database("extension");
     server.sql("extension", "CREATE EXTENSION hstore");
     let system = system(endpoint, "hstore", "column");
@@ -130,7 +130,7 @@ fn an_extension_that_was_there_stays() {
 
 #[test]
 fn durability_is_set_in_the_session_and_read_back() {
-    let server = server_or_skip!("durability_is_set_in_the_session_and_read_back");
+    let Some(server) = shared() else { return };
     let endpoint = server.database("durability");
     for (durability, expected) in
         [(Durability::None, "off"), (Durability::Buffered, "off"), (Durability::Synced, "on")]
@@ -150,10 +150,7 @@ fn durability_is_set_in_the_session_and_read_back() {
 
 #[test]
 fn a_server_without_fsync_is_not_called_synced() {
-    let server = server_or_skip!(
-        "a_server_without_fsync_is_not_called_synced",
-        Server::start(&["fsync=off"])
-    );
+    let Some(server) = Server::start(&["fsync=off"]) else { return };
     let opening = opening(server.database("unsafe"), "row", "column", FIELDS);
     let system = open(Opening { durability: Durability::Synced, ..opening });
     let error = system.prepare().unwrap_err().to_string();

@@ -1,0 +1,16 @@
+//! The whole binary from outside, on real systems: what it prints, what it keeps, and that nothing
+//! is left of it however it ends.
+//!
+//! One test program with a module a subject. What needs a server that is not on this machine is
+//! skipped and says so in a line that begins with `skipped:`.
+
+mod bad_input;
+mod commands;
+mod common;
+mod compare;
+mod endings;
+mod full_disk;
+mod generated;
+mod properties;
+mod servers;
+mod sins;

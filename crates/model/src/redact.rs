@@ -1,0 +1,194 @@
+//! Keeping secrets out of what is shown and stored: passwords in URLs, in `name=value` settings
+//! and behind options. Rather a word too many is starred than one too few.
+
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "***";
+
+/// The ends of names whose values are secrets.
+const SECRET_NAMES: [&str; 10] = [
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "secret",
+    "requirepass",
+    "masterauth",
+    "access_key",
+    "api_key",
+    "token",
+];
+
+/// The text with every password replaced by [`REDACTED`]: in `scheme://user:password@host`, in
+/// `password=…` (also as a URL's parameter, in quotes or with a colon) and in `--password …`.
+///
+/// A password in a URL may hold anything but a blank and another URL's `://`.
+pub fn redact(text: &str) -> String {
+    redact_named(&redact_urls(text))
+}
+
+/// Whether the value of something called `name` is a secret: `PGPASSWORD`, `--requirepass`.
+pub fn names_a_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    SECRET_NAMES.iter().any(|secret| name.ends_with(secret))
+}
+
+/// Stars out the password of each URL. A password may hold an unescaped `@`, `/`, `?` or quote,
+/// so the host is taken to follow the last `@` before the next URL or blank.
+fn redact_urls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(found) = rest.find("://") {
+        let (before, after) = rest.split_at(found + 3);
+        out.push_str(before);
+        let word = after.find(char::is_whitespace).unwrap_or(after.len());
+        // A list such as `a=redis://h1,b=redis://h2`: this URL ends at the comma before the next.
+        let next = after[..word].find("://").and_then(|next| after[..next].rfind([',', ';', '|']));
+        let (url, remaining) = after.split_at(next.unwrap_or(word));
+        let (login, host) = match url.rfind('@') {
+            Some(at) => url.split_at(at),
+            None => cut_off_login(url),
+        };
+        match login.split_once(':') {
+            Some((user, _)) => out.extend([user, ":", REDACTED, host]),
+            None => out.push_str(url),
+        }
+        rest = remaining;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The login and the rest of a URL without `@`. There is a login if what stands in the port's place
+/// is no number: then the URL was cut within its password, as at a comma in a list.
+fn cut_off_login(url: &str) -> (&str, &str) {
+    let authority = url.find(|c| matches!(c, '/' | '?' | '#') || ends_a_word(c));
+    let (authority, _) = url.split_at(authority.unwrap_or(url.len()));
+    let after_brackets = authority.rfind(']').map_or(authority, |end| &authority[end..]);
+    let is_port = |port: &str| port == REDACTED || port.bytes().all(|byte| byte.is_ascii_digit());
+    match after_brackets.split_once(':') {
+        Some((_, port)) if !is_port(port.trim_end_matches([',', ';', '.', ')', ':'])) => (url, ""),
+        _ => ("", url),
+    }
+}
+
+fn ends_a_word(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '`')
+}
+
+/// Stars out the values of `name=value`, `name: value` and `--name value` with secret names.
+fn redact_named(text: &str) -> String {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_name) {
+        out.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let (name, after) = rest.split_at(rest.find(|c| !is_name(c)).unwrap_or(rest.len()));
+        out.push_str(name);
+        rest = after;
+        if !names_a_secret(name) {
+            continue;
+        }
+        let Some(value) = after_separator(after, name.starts_with("--")) else { continue };
+        out.push_str(&after[..after.len() - value.len()]);
+        let length = value_length(value);
+        if length > 0 {
+            out.push_str(REDACTED);
+        }
+        rest = &value[length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What follows the `=` or `:` (or, behind an option, the space) that parts a name from its value.
+fn after_separator(after: &str, option: bool) -> Option<&str> {
+    // The name may stand in quotes of its own, as in JSON.
+    let trimmed = after.strip_prefix(['"', '\'']).unwrap_or(after).trim_start();
+    match trimmed.strip_prefix(['=', ':']) {
+        Some(value) => Some(value.trim_start()),
+        None if option && after.starts_with(' ') => Some(trimmed).filter(|v| !v.starts_with('-')),
+        None => None,
+    }
+}
+
+/// The length of a value: to the closing quote, or to the end of the word or list item.
+fn value_length(value: &str) -> usize {
+    match value.chars().next() {
+        Some(quote @ ('"' | '\'')) => {
+            value[1..].find(quote).map_or(value.len(), |closing| closing + 2)
+        }
+        _ => {
+            let ends = |c: char| ends_a_word(c) || matches!(c, '&' | ',' | ';' | '}' | ')');
+            value.find(ends).unwrap_or(value.len())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_in_urls_are_starred_and_the_rest_stays() {
+        for (text, redacted) in [
+            ("redis://h:6379/0", "redis://h:6379/0"),
+            ("redis://u:pw@h:6379/0", "redis://u:***@h:6379/0"),
+            ("redis=redis://:pw@h:1", "redis=redis://:***@h:1"),
+            ("postgres://u@h/db", "postgres://u@h/db"),
+            ("(postgres://u:p@ss/w?rd@h/db)", "(postgres://u:***@h/db)"),
+            ("a postgres://u:hun/t@er2@h/db b", "a postgres://u:***@h/db b"),
+            ("a=redis://u:p@h1:1,b=redis://v:q@h2", "a=redis://u:***@h1:1,b=redis://v:***@h2"),
+            ("see 'http://x/y' or http://u:p@z now", "see 'http://x/y' or http://u:***@z now"),
+            ("'redis://[::1]:6379', \"http://h:80\".", "'redis://[::1]:6379', \"http://h:80\"."),
+            ("http://h:80: refused", "http://h:80: refused"),
+            ("no url: at all@here", "no url: at all@here"),
+        ] {
+            assert_eq!(redact(text), redacted);
+        }
+    }
+
+    #[test]
+    fn a_quote_in_a_password_does_not_end_it() {
+        for quote in ['\'', '"', '<', '>', '`', ',', ';', '|', '%', '\\'] {
+            let text = format!("redis=redis://:hun{quote}ter2@h:1");
+            assert_eq!(redact(&text), "redis=redis://:***@h:1");
+        }
+    }
+
+    #[test]
+    fn a_password_cut_at_a_comma_is_starred() {
+        assert_eq!(redact("'redis://:hunter' is no address"), "'redis://:*** is no address");
+        assert_eq!(redact("redis://u:6e/x"), "redis://u:***");
+        assert_eq!(redact("redis://[::1]:hunter"), "redis://[:***");
+    }
+
+    #[test]
+    fn passwords_behind_names_are_starred_and_other_settings_stay() {
+        for (text, redacted) in [
+            ("host=h password=pw user=u", "host=h password=*** user=u"),
+            ("PGPASSWORD='a b' x", "PGPASSWORD=*** x"),
+            ("postgres://h/db?password=pw&ssl=1", "postgres://h/db?password=***&ssl=1"),
+            ("--requirepass hunter2 --save ''", "--requirepass *** --save ''"),
+            ("{\"password\": \"pw\", \"n\": 1}", "{\"password\": ***, \"n\": 1}"),
+            ("redis.password=pw,clients=4", "redis.password=***,clients=4"),
+            ("password_encryption=scram-sha-256", "password_encryption=scram-sha-256"),
+            ("a token is no value", "a token is no value"),
+            ("password=", "password="),
+        ] {
+            assert_eq!(redact(text), redacted);
+        }
+    }
+
+    #[test]
+    fn redacting_twice_changes_nothing_more() {
+        for text in [
+            "redis://u:p@h password='x y'",
+            "--password a --secret b",
+            "é://ü:ß@π",
+            "redis://pwd:?x<and more",
+        ] {
+            assert_eq!(redact(&redact(text)), redact(text));
+        }
+    }
+}

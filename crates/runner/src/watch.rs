@@ -1,0 +1,107 @@
+//! Watching a phase from outside: what client and server use, second by second, and whether there
+//! is a reason to stop.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+use assay_experiment::Extent;
+use assay_measure::{
+    recorder::Window,
+    resources::{ProcessTree, Usage},
+};
+
+use crate::phase::{Order, Sample};
+
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+const SAMPLE_EVERY_NS: u64 = 1_000_000_000;
+
+/// What was seen.
+pub(crate) struct Watched {
+    pub(crate) samples: Vec<Sample>,
+    /// What the server used in the window.
+    pub(crate) server: Option<Usage>,
+    /// What Assay's process used in the window.
+    pub(crate) client: Usage,
+    pub(crate) why: Option<String>,
+}
+
+/// Everything used so far.
+#[derive(Clone, Copy)]
+pub(crate) struct Look {
+    client: Usage,
+    server: Option<Usage>,
+}
+
+/// Looks at client and server. Before the window opens both are at rest, so that is the time to
+/// look at what they had used by then.
+pub(crate) fn look(order: &Order<'_>) -> Look {
+    Look {
+        client: ProcessTree::own().sample().unwrap_or_default(),
+        server: order.server.and_then(|server| server.sample().ok()),
+    }
+}
+
+/// Samples each second and looks for reasons to stop, until no lane is `running`.
+pub(crate) fn watch(
+    order: &Order<'_>,
+    window: Window,
+    before: Look,
+    running: &AtomicUsize,
+    abort: &AtomicBool,
+) -> Watched {
+    let Window { from_ns, until_ns } = window;
+    let (mut last, mut last_ns) = (before, from_ns);
+    let (mut samples, mut why) = (Vec::new(), None);
+    let mut next_ns = from_ns + SAMPLE_EVERY_NS;
+    loop {
+        let ended = running.load(Ordering::Acquire) == 0;
+        let now_ns = order.clock.now();
+        if (now_ns >= next_ns || ended || now_ns >= until_ns) && last_ns < until_ns {
+            let (now, now_ns) = (look(order), order.clock.now());
+            samples.push(sample(from_ns, (last_ns, &last), (now_ns, &now)));
+            (last, last_ns) = (now, now_ns);
+            next_ns += SAMPLE_EVERY_NS;
+        }
+        if ended {
+            break;
+        }
+        if why.is_none()
+            && let Some(reason) = (order.why_stop)()
+        {
+            why = Some(reason);
+            abort.store(true, Ordering::Relaxed);
+        }
+        let left_ns = until_ns.saturating_sub(now_ns);
+        let pause = if left_ns == 0 { LOOK_EVERY } else { Duration::from_nanos(left_ns) };
+        thread::sleep(pause.min(LOOK_EVERY));
+    }
+    // A window by time is not quite what was watched: what was used is scaled to it. After a number
+    // of operations both sides were at rest, however late the look was.
+    let watched_ns = last_ns.saturating_sub(from_ns).max(1) as f64;
+    let scale = match order.extent {
+        Extent::Time(time) => time.as_nanos() as f64 / watched_ns,
+        Extent::Operations(_) => 1.0,
+    };
+    let used = |now: Usage, before: &Usage| {
+        let used = now.since(before);
+        Usage { cpu_ns: (used.cpu_ns as f64 * scale) as u64, ..used }
+    };
+    Watched {
+        samples,
+        server: last.server.zip(before.server).map(|(now, before)| used(now, &before)),
+        client: used(last.client, &before.client),
+        why,
+    }
+}
+
+fn sample(from_ns: u64, (last_ns, last): (u64, &Look), (now_ns, now): (u64, &Look)) -> Sample {
+    Sample {
+        at_s: now_ns.saturating_sub(from_ns) as f64 / 1e9,
+        length_s: now_ns.saturating_sub(last_ns) as f64 / 1e9,
+        client: now.client.since(&last.client),
+        server: now.server.zip(last.server).map(|(now, last)| now.since(&last)),
+    }
+}

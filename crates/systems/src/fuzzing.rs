@@ -1,0 +1,22 @@
+//! Codecs without their sockets, for the targets in `fuzz/`.
+
+use std::sync::Arc;
+
+use assay_model::Schema;
+
+pub use crate::replay::{KeptRow, Replayed, replay};
+use crate::{Codec, memcached, postgres, redis};
+
+/// The codec that a client of `driver` has. `key` is the setting of that name, where the driver
+/// has it.
+///
+/// # Panics
+/// If the driver has no codec or the layout no such place for the key.
+pub fn codec(driver: &str, layout: &str, key: &str, schema: Arc<Schema>) -> Box<dyn Codec> {
+    match driver {
+        "redis" | "valkey" => redis::codec(layout, schema),
+        "memcached" => memcached::codec(schema.field_count()),
+        "postgres" => postgres::codec(layout, key, schema),
+        other => panic!("{other} has no codec"),
+    }
+}
