@@ -1,13 +1,15 @@
 //! From an experiment as written to a plan that the runner can walk.
 //!
-//! [`spec`] is the TOML file and the command line's overrides, every field optional; [`plan`]
-//! applies the defaults, expands the sweeps and checks what each system can do, so that nothing
-//! behind it sees a string key or an unset value. [`system_name`] reads `postgres:jsonb`,
+//! [`spec`] is the TOML file and the command line's overrides, every field optional;
+//! [`Plan::resolve`] applies the defaults, expands the sweeps and checks what each system can do, so
+//! that nothing behind it sees a string key or an unset value. [`system_name`] reads `postgres:jsonb`,
 //! `redis=redis://host:6379` and the like; [`builtin`] holds the experiments in the binary.
 
 pub mod builtin;
 pub mod extent;
 pub mod plan;
+mod resolve;
+mod resolve_system;
 pub mod spec;
 pub mod system_name;
 

@@ -8,45 +8,21 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use assay_measure::pacing::Arrivals;
-use assay_model::{Capabilities, Durability, Feature, OperationKind, Secret, Support, redact};
-use assay_systems::{
-    Driver, Place,
-    registry::{self, DRIVERS},
-};
+use assay_model::{Capabilities, Durability, Secret};
+use assay_systems::{Driver, Place, registry};
 use assay_workload::CoreWorkload;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
-    builtin,
     extent::{Extent, Time},
-    spec::{
-        AutoWord, OneOrMany, Placement, RepeatsSpec, Spec, SystemSpec, Transport, WorkloadSpec,
-    },
-    system_name::{self, SystemName},
+    resolve::validate,
+    resolve_system::{check_durability, find_driver, find_layout},
+    spec::{Placement, Transport},
 };
 
 /// The driver that stores nothing.
-const NULL: &str = "null";
-
-/// What runs if the experiment does not say.
-mod default {
-    use std::time::Duration;
-
-    pub const RECORDS: u64 = 100_000;
-    pub const CLIENTS: u32 = 2;
-    pub const DURATION: Duration = Duration::from_secs(1);
-    pub const COOLDOWN: Duration = Duration::from_millis(50);
-    pub const WARMUP: Duration = Duration::from_millis(300);
-    pub const PRECISION: f64 = 0.02;
-    pub const BUDGET: Duration = Duration::from_secs(300);
-    pub const TIMEOUT: Duration = Duration::from_secs(10);
-    pub const SEED: u64 = 42;
-    /// Many short repeats in turns tell more than a few long ones: what drifts on the machine
-    /// falls on both of a pair. Ten pairs tell 5 % from noise (see `assay_measure::statistics`).
-    pub const LEAST_REPEATS: u32 = 10;
-    pub const MOST_REPEATS: u32 = 50;
-}
+pub(crate) const NULL: &str = "null";
 
 /// A resolved experiment.
 #[derive(Clone, Debug, Serialize)]
@@ -249,16 +225,6 @@ pub struct Extras {
 }
 
 impl Plan {
-    /// Applies the defaults, expands the sweeps, checks capabilities.
-    pub fn resolve(spec: Spec, extras: Extras) -> Result<Plan, PlanError> {
-        let title = spec.title.clone().unwrap_or_else(|| "Experiment".into());
-        let question = spec.question.clone();
-        let repeats = resolve_repeats(&spec)?;
-        let data_folder = spec.data_folder.clone().map(PathBuf::from);
-        let cells = expand(spec, extras)?;
-        Ok(Plan { title, question, cells, repeats, data_folder })
-    }
-
     /// The order of the cells in round `round`: the systems of each workload and load rotate.
     pub fn round(&self, round: u32) -> Vec<usize> {
         let mut order = Vec::with_capacity(self.cells.len());
@@ -337,400 +303,18 @@ impl Cell {
     }
 }
 
-fn resolve_repeats(spec: &Spec) -> Result<Repeats, PlanError> {
-    match spec.repeats.unwrap_or(RepeatsSpec::Auto(AutoWord::Auto)) {
-        RepeatsSpec::Count(0) => Err(bad("repeats", "0 repeats measure nothing; use at least 1")),
-        RepeatsSpec::Count(count) => Ok(Repeats::Count(count)),
-        RepeatsSpec::Auto(_) => {
-            let precision = spec.precision.unwrap_or(default::PRECISION);
-            if !(precision > 0.0 && precision < 1.0) {
-                return Err(bad("precision", "a relative half-width between 0 and 1, as in 0.02"));
-            }
-            let budget = spec.budget.unwrap_or(Time(default::BUDGET));
-            Ok(Repeats::Auto {
-                least: default::LEAST_REPEATS,
-                most: default::MOST_REPEATS,
-                precision,
-                budget,
-            })
-        }
-    }
-}
-
-fn expand(spec: Spec, extras: Extras) -> Result<Vec<Cell>, PlanError> {
-    let systems = match spec.systems {
-        None => vec![SystemSpec::Name("null".into()), SystemSpec::Name("memory".into())],
-        Some(systems) => systems,
-    };
-    let systems = systems.into_iter().map(resolve_system).collect::<Result<Vec<_>, _>>()?;
-    let systems = distinct_labels(systems)?;
-    let workloads = resolve_workloads(spec.workloads, extras)?;
-    let clients = spec.clients.unwrap_or(OneOrMany(vec![default::CLIENTS])).0;
-    let records: Vec<Option<u64>> = match spec.records {
-        None => vec![None],
-        Some(many) => many.0.into_iter().map(Some).collect(),
-    };
-    let modes = resolve_modes(spec.rate, spec.arrivals)?;
-    let measure = match (spec.operations, spec.duration) {
-        (Some(_), Some(_)) => {
-            return Err(bad("operations", "give operations or duration, not both"));
-        }
-        (Some(0), None) => return Err(bad("operations", "0 operations measure nothing")),
-        (Some(count), None) => Extent::Operations(count),
-        (None, time) => Extent::Time(time.map_or(default::DURATION, |time| time.0)),
-    };
-    if measure == Extent::Time(Duration::ZERO) {
-        return Err(bad("duration", "a measurement takes some time, as in \"2s\""));
-    }
-    let warmup = spec.warmup.unwrap_or(match measure {
-        Extent::Operations(count) => Extent::Operations(count / 10),
-        Extent::Time(_) => Extent::Time(default::WARMUP),
-    });
-    for (field, empty) in [
-        ("systems", systems.is_empty()),
-        ("workloads", workloads.is_empty()),
-        ("clients", clients.is_empty()),
-        ("records", records.is_empty()),
-        ("rate", modes.is_empty()),
-    ] {
-        if empty {
-            return Err(bad(field, "the list is empty"));
-        }
-    }
-    if clients.contains(&0) {
-        return Err(bad("clients", "0 clients do nothing; use at least 1"));
-    }
-    if spec.threads == Some(0) {
-        return Err(bad("threads", "0 threads do nothing; use at least 1"));
-    }
-    let durability = spec.durability.unwrap_or_default();
-    for system in &systems {
-        check_durability(system, durability)?;
-    }
-
-    let mut cells = Vec::new();
-    for (name, workload) in &workloads {
-        for record_count in &records {
-            let mut parameters = workload.clone();
-            parameters.record_count = record_count
-                .or((parameters.record_count > 0).then_some(parameters.record_count))
-                .unwrap_or(if is_insert_only(&parameters) { 0 } else { default::RECORDS });
-            if parameters.record_count == 0 && !is_insert_only(&parameters) {
-                return Err(bad(
-                    "records",
-                    format!(
-                        "workload '{name}' reads, and with 0 records there is nothing to read; use \
-                         at least 1, or the insert-only workload ycsb/load"
-                    ),
-                ));
-            }
-            if let Some(table) = &spec.table {
-                parameters.table.clone_from(table);
-            }
-            validate(name, &parameters)?;
-            for &clients in &clients {
-                for &mode in &modes {
-                    for system in &systems {
-                        let mut cell = Cell {
-                            system: system.clone(),
-                            workload: name.clone(),
-                            parameters: parameters.clone(),
-                            clients,
-                            threads: spec.threads,
-                            mode,
-                            warmup,
-                            measure,
-                            cooldown: spec.cooldown.unwrap_or(Time(default::COOLDOWN)),
-                            durability,
-                            placement: spec.placement.unwrap_or(Placement::Split),
-                            transport: spec.transport.unwrap_or(Transport::Tcp),
-                            timeout: spec.timeout.unwrap_or(Time(default::TIMEOUT)),
-                            seed: spec.seed.unwrap_or(default::SEED),
-                            verify: spec.verify.unwrap_or(false),
-                            unsupported: None,
-                        };
-                        cell.unsupported = why_unsupported(&cell);
-                        cells.push(cell);
-                    }
-                }
-            }
-        }
-    }
-    Ok(cells)
-}
-
-fn is_insert_only(workload: &CoreWorkload) -> bool {
-    workload.operation_kinds() == [OperationKind::Insert]
-}
-
-fn why_unsupported(cell: &Cell) -> Option<String> {
-    let capabilities = cell.capabilities();
-    for kind in cell.parameters.operation_kinds() {
-        if let Support::Unsupported(why) = capabilities.support(Feature::Operation(kind)) {
-            return Some(format!("{}: {why}", kind.name()));
-        }
-    }
-    let longest =
-        cell.parameters.field_length.greatest() as u64 * u64::from(cell.parameters.field_count);
-    match capabilities.max_value_bytes {
-        Some(limit) if longest > limit => {
-            Some(format!("records of up to {longest} bytes: the limit is {limit}"))
-        }
-        _ => None,
-    }
-}
-
-fn resolve_modes(
-    rates: Option<OneOrMany<f64>>,
-    arrivals: Option<Arrivals>,
-) -> Result<Vec<Mode>, PlanError> {
-    let Some(rates) = rates else {
-        return match arrivals {
-            None => Ok(vec![Mode::Closed]),
-            Some(_) => Err(bad("arrivals", "only an open loop has arrivals: give a rate too")),
-        };
-    };
-    let arrivals = arrivals.unwrap_or(Arrivals::Uniform);
-    rates
-        .0
-        .into_iter()
-        .map(|rate_per_s| {
-            if rate_per_s.is_finite() && rate_per_s > 0.0 {
-                Ok(Mode::Open { rate_per_s, arrivals })
-            } else {
-                Err(bad("rate", "operations a second, greater than 0"))
-            }
-        })
-        .collect()
-}
-
-fn find_driver(name: &str) -> Result<&'static Driver, PlanError> {
-    registry::find(name).ok_or_else(|| PlanError::UnknownSystem {
-        name: name.to_owned(),
-        nearest: DRIVERS
-            .iter()
-            .map(|driver| driver.name)
-            .min_by_key(|known| strsim::levenshtein(known, name))
-            .expect("there are drivers"),
-    })
-}
-
-fn find_layout(
-    driver: &'static Driver,
-    layout: Option<&str>,
-) -> Result<&'static assay_systems::Layout, PlanError> {
-    driver.layout(layout).ok_or_else(|| PlanError::UnknownLayout {
-        system: driver.name.to_owned(),
-        layout: layout.unwrap_or_default().to_owned(),
-        known: driver.layouts.iter().map(|layout| layout.name).collect::<Vec<_>>().join(", "),
-    })
-}
-
-fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> {
-    let name = match spec {
-        SystemSpec::Name(text) => text.parse().map_err(PlanError::BadSystem)?,
-        SystemSpec::Table(table) => SystemName {
-            driver: table.name,
-            layout: table.layout,
-            label: table.label,
-            settings: table
-                .settings
-                .into_iter()
-                .map(|(name, value)| (name, value.to_string()))
-                .collect(),
-            url: table.url,
-        },
-    };
-    let driver = find_driver(&name.driver)?;
-    let layout = find_layout(driver, name.layout.as_deref())?;
-    let target = match (driver.place, &name.url) {
-        (Place::Embedded, None) => TargetPlan::Embedded,
-        (Place::Embedded, Some(_)) => {
-            let name = driver.name;
-            return Err(PlanError::BadSystem(format!(
-                "{name} runs inside Assay: it has no URL; write just '{name}'"
-            )));
-        }
-        (Place::Server { recipe, .. }, None) => TargetPlan::Launch { recipe: recipe.to_owned() },
-        (Place::Server { default_port, .. }, Some(url)) => {
-            let endpoint =
-                system_name::endpoint(url, default_port).map_err(PlanError::BadSystem)?;
-            TargetPlan::Attach { url: redact(url), default_port, password: endpoint.password }
-        }
-    };
-    // A server's recipe takes settings of its own; an embedded store has only the driver's.
-    if driver.place == Place::Embedded
-        && let Some(unknown) =
-            name.settings.keys().find(|key| !driver.settings.iter().any(|known| known.name == *key))
-    {
-        let known: Vec<_> = driver.settings.iter().map(|setting| setting.name).collect();
-        return Err(PlanError::BadSystem(format!(
-            "{} has no setting '{unknown}': it has {}",
-            driver.name,
-            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
-        )));
-    }
-    let label = name.label.unwrap_or_else(|| match name.layout {
-        Some(_) => format!("{}:{}", driver.name, layout.name),
-        None => driver.name.to_owned(),
-    });
-    Ok(SystemPlan {
-        label,
-        driver: driver.name.to_owned(),
-        layout: layout.name.to_owned(),
-        settings: name.settings,
-        target,
-    })
-}
-
-fn distinct_labels(systems: Vec<SystemPlan>) -> Result<Vec<SystemPlan>, PlanError> {
-    for (i, system) in systems.iter().enumerate() {
-        if systems[..i].iter().any(|other| other.label == system.label) {
-            return Err(PlanError::BadSystem(format!(
-                "two systems are called '{0}': tell them apart by labels, as in {0}@a and {0}@b",
-                system.label
-            )));
-        }
-    }
-    Ok(systems)
-}
-
-fn check_durability(system: &SystemPlan, wanted: Durability) -> Result<(), PlanError> {
-    let capabilities = (find_driver(&system.driver)?.capabilities)(&system.layout);
-    // The No-DB line stands beside every level: it has nothing to lose.
-    if system.driver == NULL || capabilities.durability_setting(wanted).is_some() {
-        return Ok(());
-    }
-    let nearest = capabilities.nearest_durability(wanted);
-    Err(PlanError::NoSuchDurability {
-        system: system.label.clone(),
-        wanted,
-        nearest,
-        setting: capabilities.durability_setting(nearest).unwrap_or_default().to_owned(),
-    })
-}
-
-fn resolve_workloads(
-    specs: Option<Vec<WorkloadSpec>>,
-    extras: Extras,
-) -> Result<Vec<(String, CoreWorkload)>, PlanError> {
-    if !extras.workloads.is_empty() {
-        return Ok(extras.workloads);
-    }
-    let specs = specs.unwrap_or_else(|| vec![WorkloadSpec::Name("ycsb/a".into())]);
-    specs.into_iter().map(resolve_workload).collect()
-}
-
-fn resolve_workload(spec: WorkloadSpec) -> Result<(String, CoreWorkload), PlanError> {
-    match spec {
-        WorkloadSpec::Name(name) => find_workload(&name).map(|workload| (name, workload)),
-        WorkloadSpec::Table(table) => {
-            let base = find_workload(table.base.as_deref().unwrap_or("ycsb/c"))?;
-            let bad = |why: String| PlanError::BadWorkload { workload: table.name.clone(), why };
-            let mut parameters =
-                toml::Table::try_from(base).map_err(|error| bad(error.to_string()))?;
-            for (name, value) in table.with.clone() {
-                parameters.insert(name, value);
-            }
-            let workload = parameters.try_into().map_err(|error| bad(error.to_string()))?;
-            Ok((table.name, workload))
-        }
-    }
-}
-
-fn find_workload(name: &str) -> Result<CoreWorkload, PlanError> {
-    builtin::workload(name).ok_or_else(|| PlanError::UnknownWorkload {
-        name: name.to_owned(),
-        nearest: builtin::nearest_workload(name),
-        known: builtin::WORKLOADS.join(", "),
-    })
-}
-
-fn validate(name: &str, parameters: &CoreWorkload) -> Result<(), PlanError> {
-    parameters
-        .validate()
-        .map_err(|why| PlanError::BadWorkload { workload: name.to_owned(), why: why.to_string() })
-}
-
-fn bad(field: &'static str, why: impl Into<String>) -> PlanError {
-    PlanError::BadValue { field, why: why.into() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Spec, plan::Extras};
 
-    fn plan(toml: &str) -> Result<Plan, String> {
-        let spec = Spec::parse(toml, "test").map_err(|error| error.to_string())?;
-        Plan::resolve(spec, Extras::default()).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn sweeps_expand_with_the_systems_innermost_and_rotate_by_round() {
-        let plan = plan(
-            r#"
-            systems = ["null", "memory"]
-            workloads = ["ycsb/a", "ycsb/c"]
-            clients = [1, 2]
-            "#,
-        )
-        .unwrap();
-        assert_eq!(plan.cells.len(), 8);
-        assert_eq!(plan.round(0), [0, 1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!(plan.round(1), [1, 0, 3, 2, 5, 4, 7, 6]);
-    }
-
-    #[test]
-    fn bad_values_name_the_field_and_the_next_step() {
-        for (toml, named) in [
-            ("records = 0", "records"),
-            ("clients = 0", "clients"),
-            ("clients = []", "clients"),
-            ("repeats = 0", "repeats"),
-            ("operations = 0", "operations"),
-            ("operations = 5\nduration = \"1s\"", "operations"),
-            ("rate = -1.0", "rate"),
-            ("arrivals = \"poisson\"", "rate"),
-            ("systems = [\"memry\"]", "memory"),
-            ("systems = [\"memory:tree\"]", "layout"),
-            ("systems = [\"memory=redis://x\"]", "URL"),
-            ("systems = [\"memory+speed=1\"]", "speed"),
-            ("systems = [\"memory\", \"memory\"]", "memory@a"),
-            ("workloads = [\"ycsb/z\"]", "ycsb/a"),
-            ("durability = \"synced\"", "none"),
-            ("workloads = [{ name = \"w\", with = { field_cuont = 3 } }]", "field_cuont"),
-        ] {
-            let error = plan(toml).unwrap_err();
-            assert!(error.contains(named), "{toml}: {error}");
-        }
-    }
-
-    #[test]
-    fn the_estimate_of_a_vast_plan_does_not_overflow() {
-        for toml in [
-            "records = 1_000_000_000_000_000_000\nsystems = [\"memory\"]",
-            "operations = 9_000_000_000_000_000_000\nsystems = [\"memory\"]",
-            "duration = \"2500000000000000h\"\nwarmup = \"2500000000000000h\"\nclients = [1, 2, 3]",
-        ] {
-            let estimate = plan(toml).unwrap().round_estimate();
-            assert!(estimate > Duration::from_secs(1_000_000_000), "{toml}: {estimate:?}");
-        }
-    }
-
-    #[test]
-    fn a_workload_table_changes_its_base() {
-        let plan = plan(
-            "workloads = [{ name = \"wide\", base = \"ycsb/f\", with = { field_count = 200 } }]",
-        )
-        .unwrap();
-        let cell = &plan.cells[0];
-        assert_eq!((cell.workload.as_str(), cell.parameters.field_count), ("wide", 200));
-        assert!(cell.parameters.operation_kinds().contains(&OperationKind::ReadModifyWrite));
+    fn plan(toml: &str) -> Plan {
+        Plan::resolve(Spec::parse(toml, "test").unwrap(), Extras::default()).unwrap()
     }
 
     #[test]
     fn a_cell_survives_its_record_but_for_the_password() {
-        let mut cell = plan("systems = [\"memory\"]").unwrap().cells.remove(0);
+        let mut cell = plan("systems = [\"memory\"]").cells.remove(0);
         cell.system.target = TargetPlan::Attach {
             url: "redis://:***@h".into(),
             default_port: 6379,
