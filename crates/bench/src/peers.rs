@@ -66,7 +66,9 @@ pub fn run<S: AsRef<OsStr>>(
     let before = children_cpu_ns()?;
     // A thread of its own, so that the pinning that the child inherits ends with it.
     let output = thread::spawn(move || {
-        core.map(placement::pin);
+        if let Some(core) = core {
+            placement::pin(core);
+        }
         command.output()
     })
     .join()

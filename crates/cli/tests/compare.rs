@@ -6,8 +6,8 @@ use crate::common::{Place, readable};
 fn a_slower_copy_is_slower_and_a_run_ties_with_itself() {
     let place = Place::new();
     place.succeeds(
-        "run ycsb/c -s memory@a,memory@b+slowdown=3.0 --records 500 --duration 150ms --warmup 20ms \
-         --cooldown 0s --repeats 8 --clients 1",
+        "run ycsb/c -s memory@a,memory@b+slowdown=3.0 --records 500 --operations 50000 \
+         --repeats 8 --clients 1",
     );
     let slower = place.run("compare assay-results/latest --across a b");
     assert_eq!(slower.code, Some(3), "{slower}");

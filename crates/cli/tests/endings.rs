@@ -237,7 +237,7 @@ fn an_attached_server_that_goes_away_is_given_up() {
     redis.kill();
     let finished = running.wait();
     assert_eq!(finished.code, Some(1), "{finished}");
-    finished.says(&["redis on ycsb/c", "connection", "the results so far are kept"]);
+    finished.says(&["redis on ycsb/c", "Connection refused", "the results so far are kept"]);
     assert_eq!(place.recorded_systems(), ["null"]);
     place.await_clean();
 }

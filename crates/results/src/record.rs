@@ -55,7 +55,7 @@ pub struct TrialRecord {
     /// The seed of keys, values and order.
     pub seed: u64,
 
-    /// When the measured phase began, UTC.
+    /// When the trial began, UTC: before the store was started.
     #[schemars(with = "String")]
     pub started_at: Timestamp,
     /// How long each phase took.

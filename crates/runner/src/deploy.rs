@@ -2,15 +2,13 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use assay_experiment::{
-    Cell, TargetPlan,
-    spec::Transport,
-    system_name,
-};
-use assay_model::Endpoint;
+use assay_experiment::{Cell, TargetPlan, spec::Transport, system_name};
 use assay_measure::resources::{self, ProcessTree};
+use assay_model::Endpoint;
 use assay_provision::{Folder, Folders, Launch, Server, Warden};
-use assay_systems::{Opening, Place, Session, System, SystemError, Target, WireClient, blocking::Blocking};
+use assay_systems::{
+    Opening, Place, Session, System, SystemError, Target, WireClient, blocking::Blocking,
+};
 
 use crate::{TrialError, placement::Cores};
 
@@ -78,8 +76,8 @@ impl Deployed {
                 Target::Server(endpoint)
             }
             TargetPlan::Attach { url, default_port, password } => {
-                let mut endpoint = system_name::endpoint(url, *default_port)
-                    .map_err(TrialError::Address)?;
+                let mut endpoint =
+                    system_name::endpoint(url, *default_port).map_err(TrialError::Address)?;
                 endpoint.password = password.clone();
                 Target::Server(endpoint)
             }

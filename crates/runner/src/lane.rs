@@ -57,8 +57,8 @@ pub struct Phase<'p> {
 pub struct LaneReport {
     /// What it recorded: still packed, so that the sums of all lanes are not held at once.
     pub recorder: Recorder,
-    /// CPU that its thread used within the window, in nanoseconds, without what it spun away
-    /// while it waited for an operation of an open loop to be due.
+    /// CPU that its thread used within the window, in nanoseconds, without what it took to wait
+    /// until operations of an open loop were due.
     pub cpu_ns: u64,
     /// How many operations it carried out, recorded or not.
     pub executed: u64,
@@ -92,7 +92,7 @@ pub struct Lane<'p> {
     executed: u64,
     inserted: u64,
     failed_inserts: u64,
-    spun_ns: u64,
+    waiting_cpu_ns: u64,
     cpu_start_ns: u64,
     cpu_in_window_ns: Option<u64>,
 }
@@ -104,6 +104,7 @@ impl<'p> Lane<'p> {
         if let Some(core) = core {
             placement::pin(core);
         }
+        wait::sleep_precisely();
         let kinds = phase.workload.operation_kinds();
         let never = Window { from_ns: 0, until_ns: 0 };
         Lane {
@@ -119,7 +120,7 @@ impl<'p> Lane<'p> {
             executed: 0,
             inserted: 0,
             failed_inserts: 0,
-            spun_ns: 0,
+            waiting_cpu_ns: 0,
             cpu_start_ns: 0,
             cpu_in_window_ns: None,
         }
@@ -175,14 +176,14 @@ impl<'p> Lane<'p> {
     pub(crate) fn wait_until(&mut self, due_ns: u64) {
         if self.phase.clock.now() < due_ns {
             let waited = wait::until(&self.phase.clock, due_ns, self.phase.abort);
-            self.spun(waited.spun_ns);
+            self.waited(waited.cpu_ns);
             self.started_after_waiting(due_ns, waited.now_ns);
         }
     }
 
     /// Processor time went into waiting: it is no cost of the operations.
-    pub(crate) fn spun(&mut self, spun_ns: u64) {
-        self.spun_ns += spun_ns;
+    pub(crate) fn waited(&mut self, cpu_ns: u64) {
+        self.waiting_cpu_ns += cpu_ns;
     }
 
     /// An operation for which a client was waiting starts now.
@@ -193,7 +194,7 @@ impl<'p> Lane<'p> {
     #[cold]
     fn close_window(&mut self) {
         let used_ns = clock::thread_cpu_ns() - self.cpu_start_ns;
-        self.cpu_in_window_ns = Some(used_ns.saturating_sub(self.spun_ns));
+        self.cpu_in_window_ns = Some(used_ns.saturating_sub(self.waiting_cpu_ns));
     }
 
     /// Checks and records an operation that has ended.

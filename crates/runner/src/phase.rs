@@ -18,7 +18,7 @@ use assay_systems::{Session, WireClient};
 use assay_workload::{Acknowledged, CoreWorkload, ValuePool};
 
 use crate::{
-    call,
+    TrialError, call,
     feed::{BLOCK, Feed},
     gate::{Gate, Opening},
     lane::{LaneReport, Phase},
@@ -105,6 +105,33 @@ pub struct PhaseReport {
     pub client: Usage,
     /// Why the phase ended before its time, if it did.
     pub cut_short: Option<String>,
+}
+
+impl PhaseReport {
+    /// Refuses a measurement in which every operation failed, or none ended in time: it is no
+    /// result.
+    pub fn require_success(&self) -> Result<(), TrialError> {
+        let recorded = &self.recorded;
+        if recorded.finished_in_window > 0 {
+            return Ok(());
+        }
+        let responses = recorded.kinds.values().map(|latencies| &latencies.response);
+        let fastest_ns = responses.filter(|response| !response.is_empty()).map(|r| r.min()).min();
+        if let Some(fastest_ns) = fastest_ns {
+            let window = Duration::from_nanos(self.length_ns);
+            let fastest = Duration::from_nanos(fastest_ns);
+            return Err(TrialError::NothingInTime { window, fastest });
+        }
+        let first = recorded.messages.first().cloned().unwrap_or_else(|| {
+            let counts: Vec<_> = recorded
+                .errors
+                .iter()
+                .map(|((kind, failure), count)| format!("{count} × {} {failure}", kind.name()))
+                .collect();
+            if counts.is_empty() { "no operation ended".into() } else { counts.join(", ") }
+        });
+        Err(TrialError::NothingSucceeded(recorded.failures(), first))
+    }
 }
 
 /// What client and server used in one interval.
@@ -207,8 +234,8 @@ fn feed(order: &Order<'_>, lanes: usize) -> Feed {
 /// Divides the clients among `lanes` threads: no two have shares that differ by more than one.
 fn shares<T>(mut clients: &mut [T], lanes: usize) -> impl Iterator<Item = &mut [T]> {
     (0..lanes).rev().map(move |others| {
-        let (share, rest) =
-            std::mem::take(&mut clients).split_at_mut(clients.len().div_ceil(others + 1));
+        let length = clients.len().div_ceil(others + 1);
+        let (share, rest) = std::mem::take(&mut clients).split_at_mut(length);
         clients = rest;
         share
     })

@@ -2,7 +2,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use assay_experiment::{Cell, Plan, Repeats, TargetPlan};
@@ -15,7 +15,7 @@ use crate::{
     agreement::Agreement,
     deploy::Ground,
     record,
-    trial::{self, Setting, Stage, TrialReport},
+    trial::{self, Setting, Stage},
 };
 
 /// Told how a run goes.
@@ -98,7 +98,7 @@ pub fn run(
             watcher.begins(state.number, planned, cell, round);
             let setting =
                 Setting { ground, clock, interrupt, watcher: &|stage| watcher.stage(stage) };
-            match trial::run(cell, round, &setting).and_then(succeeded) {
+            match trial::run(cell, round, &setting) {
                 Ok(report) => {
                     let (record, log) =
                         record::of(cell, state.number, round, folder.header(), &report);
@@ -214,28 +214,4 @@ fn is_told_apart(fastest: &[f64], other: &[f64], precision: f64) -> bool {
     let (Some(low), Some(high)) = (ratio.low, ratio.high) else { return false };
     let half_width = (high.ln() - low.ln()) / 2.0;
     half_width <= precision.max(SHARE_OF_DISTANCE * ratio.ratio.ln().abs())
-}
-
-/// A trial in which every operation failed, or none ended in time, is no result.
-fn succeeded(report: TrialReport) -> Result<TrialReport, TrialError> {
-    let recorded = &report.measured.recorded;
-    if recorded.succeeded() > 0 {
-        let fastest = recorded.kinds.values().map(|latencies| &latencies.response);
-        let fastest = fastest.filter(|response| !response.is_empty()).map(|r| r.min()).min();
-        return match recorded.finished_in_window {
-            0 => Err(TrialError::NothingInTime {
-                window: Duration::from_nanos(report.measured.length_ns),
-                fastest: Duration::from_nanos(fastest.unwrap_or_default()),
-            }),
-            _ => Ok(report),
-        };
-    }
-    let first = recorded.messages.first().cloned().unwrap_or_else(|| {
-        let counts = recorded.errors.iter();
-        let counts: Vec<_> = counts
-            .map(|((kind, failure), count)| format!("{count} × {} {failure}", kind.name()))
-            .collect();
-        if counts.is_empty() { "no operation ended".into() } else { counts.join(", ") }
-    });
-    Err(TrialError::NothingSucceeded(recorded.failures(), first))
 }

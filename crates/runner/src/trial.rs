@@ -168,6 +168,7 @@ fn work(
     };
     let (measured_at, drift_before_ns) = (jiff::Timestamp::now(), setting.clock.drift_ns());
     let measured = finished(phase::run(&order, &mut clients), setting, deployed)?;
+    measured.require_success()?;
     let clock_drift_ns = setting.clock.drift_ns() - drift_before_ns;
     let server_usage = deployed.processes().and_then(|server| server.sample().ok());
     drop(clients);

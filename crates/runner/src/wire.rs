@@ -10,7 +10,7 @@ mod line;
 
 use std::{io, os::fd::OwnedFd, sync::atomic::Ordering};
 
-use assay_measure::recorder::Times;
+use assay_measure::{clock, recorder::Times};
 use assay_model::{FailureKind, Outcome};
 use assay_systems::{SystemError, WireClient};
 use assay_workload::Prepared;
@@ -165,14 +165,19 @@ impl<'p, 'c> EventLoop<'p, 'c> {
 
     fn wait(&mut self, events: &mut Vec<epoll::Event>) -> Result<(), String> {
         let timeout = self.patience();
+        let polls = timeout == Timespec { tv_sec: 0, tv_nsec: 0 };
+        // With nothing in flight, this is for an operation that is not due yet.
+        let cpu_before_ns = (self.in_flight == 0 && !polls).then(clock::thread_cpu_ns);
         events.clear();
         match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(format!("waiting for the sockets failed: {error}")),
         }
         let before_ns = std::mem::replace(&mut self.now_ns, self.lane.phase.clock.now());
-        if events.is_empty() && timeout == (Timespec { tv_sec: 0, tv_nsec: 0 }) {
-            self.lane.spun(self.now_ns.saturating_sub(before_ns).min(POLL_NS));
+        if let Some(cpu_before_ns) = cpu_before_ns {
+            self.lane.waited(clock::thread_cpu_ns() - cpu_before_ns);
+        } else if polls && events.is_empty() {
+            self.lane.waited(self.now_ns.saturating_sub(before_ns).min(POLL_NS));
         }
         Ok(())
     }

@@ -1,0 +1,136 @@
+//! What the harness says of a measurement, and what it refuses to call one.
+
+use std::{thread, time::Duration};
+
+use assay_experiment::{Cell, Plan, Spec, plan::Extras};
+use assay_measure::pacing::{Arrivals, Schedule};
+use assay_model::{FailureKind, Outcome};
+use assay_runner::{
+    TrialError, caveats,
+    phase::{self, Order, PhaseReport},
+    placement::Cores,
+    trial::TrialReport,
+};
+use assay_systems::{Footprint, Identity};
+
+use crate::{
+    fakes::{clients, fake},
+    server::{Server, answer},
+    world::{World, recorded, seconds, uniform, workload},
+};
+
+fn cell(text: &str) -> Cell {
+    let spec = Spec::parse(text, "test").unwrap();
+    Plan::resolve(spec, Extras::default()).unwrap().cells.remove(0)
+}
+
+/// The codes of the caveats of a trial that measured this, and what they say.
+fn said(cell: &Cell, measured: PhaseReport) -> Vec<(String, String)> {
+    let report = TrialReport {
+        cores: Cores { client: vec![], server: vec![] },
+        identity: Identity::default(),
+        server_settings: vec![],
+        started_at: Default::default(),
+        measured_at: Default::default(),
+        start_time: Duration::ZERO,
+        load_time: Duration::ZERO,
+        settle_time: Duration::ZERO,
+        check_time: Duration::ZERO,
+        warmup: None,
+        measured,
+        footprint: Footprint::default(),
+        server_usage: None,
+        answers: None,
+        clock_source: "test",
+        clock_drift_ns: 0,
+    };
+    caveats::of(cell, &report).into_iter().map(|caveat| (caveat.code, caveat.text)).collect()
+}
+
+#[test]
+fn random_arrivals_that_were_all_answered_are_a_rate_that_was_kept() {
+    let (rate, length_ns) = (200.0, 200_000_000);
+    let arrivals = |seed| {
+        let mut schedule = Schedule::new(Arrivals::Poisson, rate, seed);
+        (0..).take_while(|n| schedule.due_ns(*n) < length_ns).count()
+    };
+    // Forty are expected, and chance brings fewer.
+    let seed = (0..).find(|seed| arrivals(*seed) < 34).unwrap();
+    let world = World::new(workload("c"));
+    let order = Order {
+        schedule: Some(Schedule::new(Arrivals::Poisson, rate, seed)),
+        cooldown: Duration::from_millis(50),
+        ..world.order(seconds(0.2))
+    };
+    let report = phase::run(&order, &mut clients(2, |_| fake(|_| Outcome::Done)));
+    assert_eq!(recorded(&report), arrivals(seed) as u64);
+    let cell = cell("rate = 200.0\narrivals = \"poisson\"");
+    let said = said(&cell, report);
+    assert!(said.iter().all(|(code, _)| code != "rate_not_kept"), "{said:?}");
+}
+
+#[test]
+fn missing_keys_are_answers_to_a_rate_too() {
+    let world = World::new(workload("c"));
+    let order = Order { schedule: uniform(500.0), ..world.order(seconds(0.2)) };
+    let report = phase::run(&order, &mut clients(2, |_| fake(|_| Outcome::Missing)));
+    let said = said(&cell("rate = 500.0"), report);
+    assert!(said.iter().all(|(code, _)| code != "rate_not_kept"), "{said:?}");
+}
+
+#[test]
+fn a_rate_that_was_not_kept_is_said_with_what_never_started() {
+    let world = World::new(workload("c"));
+    let order = Order {
+        schedule: uniform(1000.0),
+        timeout: Duration::from_millis(50),
+        ..world.order(seconds(0.2))
+    };
+    let mut slow = clients(1, |_| {
+        fake(|_| {
+            thread::sleep(Duration::from_millis(10));
+            Outcome::Done
+        })
+    });
+    let report = phase::run(&order, &mut slow);
+    let never = report.never_started;
+    let said = said(&cell("rate = 1000.0\nclients = 1"), report);
+    let (_, text) = said.iter().find(|(code, _)| code == "rate_not_kept").unwrap();
+    assert!(never > 100 && text.contains(&format!("{never} of them never started")), "{text}");
+}
+
+#[test]
+fn a_client_that_waits_for_arrivals_is_no_bottleneck() {
+    let server = Server::start(answer);
+    let world = World::new(workload("c"));
+    let order = Order { schedule: uniform(100.0), ..world.order(seconds(0.3)) };
+    let report = phase::run(&order, &mut server.clients(1));
+    let said = said(&cell("systems = [\"redis\"]\nrate = 100.0"), report);
+    assert!(said.iter().all(|(code, _)| code != "client_bottleneck"), "{said:?}");
+}
+
+#[test]
+fn a_measurement_in_which_everything_failed_is_no_result() {
+    let world = World::new(workload("c"));
+    let refused = |_: usize| fake(|_| Outcome::failed(FailureKind::Rejected, "no such table"));
+    let report = phase::run(&world.order(seconds(0.05)), &mut clients(1, refused));
+    let error = report.require_success().unwrap_err();
+    assert!(matches!(error, TrialError::NothingSucceeded(count, _) if count > 0));
+    assert!(error.to_string().contains("no such table"), "{error}");
+}
+
+#[test]
+fn a_measurement_that_was_over_before_an_operation_ended_is_no_throughput_of_nothing() {
+    let world = World::new(workload("c"));
+    let mut slow = clients(1, |_| {
+        fake(|_| {
+            thread::sleep(Duration::from_millis(150));
+            Outcome::Done
+        })
+    });
+    let report = phase::run(&world.order(seconds(0.05)), &mut slow);
+    assert_eq!(recorded(&report), 1);
+    let error = report.require_success().unwrap_err();
+    assert!(matches!(error, TrialError::NothingInTime { .. }));
+    assert!(error.to_string().contains("--duration"), "{error}");
+}
