@@ -99,7 +99,7 @@ pub enum StartError {
         why: String,
     },
     /// No folder could be made for the server.
-    #[error("cannot make a temporary folder in {parent}: {why}; choose another with TMPDIR",
+    #[error("cannot make a temporary folder in {parent}: {why}; choose another with --data-folder",
         parent = parent.display())]
     Folder {
         /// Where it was to be.
@@ -154,7 +154,7 @@ pub enum StartError {
     },
     /// The disk is full.
     #[error("{name}: no space left in {folder} while it was starting: free some, or choose \
-        another disk with TMPDIR{}", quoted(log), folder = folder.display())]
+        another disk with --data-folder{}", quoted(log), folder = folder.display())]
     DiskFull {
         /// The recipe's name.
         name: &'static str,

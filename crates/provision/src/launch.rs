@@ -117,7 +117,8 @@ fn check_reach(account: &Account, installed: &Installed, parent: &Path) -> Resul
         "set ASSAY_HOME to a folder that every user can enter and fetch it again, or open that \
          one with chmod a+x",
     );
-    let parent = ("the folder", parent, "choose another with TMPDIR, for example TMPDIR=/tmp");
+    let parent =
+        ("the folder", parent, "choose another with --data-folder, for example --data-folder /tmp");
     for (what, path, next) in [binary, parent] {
         if let Some(blocked) = account.blocked_at(path) {
             return Err(StartError::OutOfReach {

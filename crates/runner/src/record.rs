@@ -172,7 +172,8 @@ fn throughput(cell: &Cell, phase: &PhaseReport) -> Interval {
     let spread = interval_within_trial(&rates);
     Interval {
         median: mean,
-        low: spread.and_then(|spread| spread.low).map(|low| low.min(mean)),
+        // The bootstrap knows no floor; a rate has one.
+        low: spread.and_then(|spread| spread.low).map(|low| low.clamp(0.0, mean)),
         high: spread.and_then(|spread| spread.high).map(|high| high.max(mean)),
     }
 }

@@ -136,7 +136,10 @@ pub struct Identity {
 #[derive(Debug, Error)]
 pub enum SystemError {
     /// The store cannot be reached.
-    #[error("cannot connect to {system} at {address}: {why}")]
+    #[error(
+        "cannot connect to {system} at {address}: {why}; start it, or leave the URL out and Assay \
+         starts one"
+    )]
     Unreachable {
         /// The system's name.
         system: String,

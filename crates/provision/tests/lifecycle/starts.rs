@@ -312,7 +312,7 @@ pub fn an_unwritable_parent_is_named() {
         let error = refused(launch(&installed, Path::new(parent)));
         assert!(matches!(error, StartError::Folder { .. }), "{error}");
         let text = error.to_string();
-        assert!(text.contains(parent) && text.contains("TMPDIR"), "{text}");
+        assert!(text.contains(parent) && text.contains("--data-folder"), "{text}");
     }
 }
 
