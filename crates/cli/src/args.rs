@@ -65,8 +65,13 @@ pub struct RunArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Experiment")]
 pub struct Overrides {
-    /// Systems: NAME[:LAYOUT][@LABEL][+SETTING=VALUE][=URL], or 'all' for every one found
-    #[arg(long, short, value_delimiter = ',', value_name = "SYSTEM")]
+    #[arg(
+        long,
+        short,
+        value_delimiter = ',',
+        value_name = "SYSTEM",
+        help = "Systems: NAME[:LAYOUT][@LABEL][+SETTING=VALUE][=URL], or 'all' for every one found"
+    )]
     pub systems: Option<Vec<String>>,
     /// Workloads: ycsb/a … ycsb/f, ycsb/load
     #[arg(long, short, value_delimiter = ',', value_name = "WORKLOAD")]

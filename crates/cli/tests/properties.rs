@@ -97,3 +97,16 @@ fn a_property_without_effect_is_said_to_have_none() {
                  -s memory --repeats 1";
     place.succeeds(words).says(&["measurementtype"]);
 }
+
+#[test]
+fn without_transactions_the_load_itself_is_measured() {
+    let place = Place::new();
+    place.file("workloada", WORKLOAD_A);
+    place.succeeds(
+        "run -P workloada -p recordcount=600 -p dotransactions=false -s memory --repeats 1 \
+         --warmup 0 --quiet",
+    );
+    let record = &place.records()[0];
+    assert_eq!((&record["records"], &record["operations"]), (&0.into(), &600.into()));
+    assert_eq!(record["answers"]["record_count"], 600);
+}

@@ -99,7 +99,7 @@ pub struct Lane<'p> {
 
 impl<'p> Lane<'p> {
     /// A lane on the calling thread, pinned to `core`. Everything that it needs is made here; it
-    /// begins with [`Lane::begin`].
+    /// begins with `Lane::begin`.
     pub fn new(phase: &'p Phase<'p>, core: Option<usize>) -> Lane<'p> {
         if let Some(core) = core {
             placement::pin(core);

@@ -11,7 +11,10 @@ use assay_experiment::{
 };
 use assay_provision::Folders;
 use assay_systems::registry::DRIVERS;
-use assay_workload::properties::{Properties as Given, YcsbRun};
+use assay_workload::{
+    CoreWorkload,
+    properties::{Properties as Given, YcsbRun},
+};
 
 use super::systems::Found;
 use crate::args::{Overrides, Properties, RunArguments};
@@ -19,14 +22,18 @@ use crate::args::{Overrides, Properties, RunArguments};
 /// The plan of a command line, and what the user should know of how it was read.
 pub fn plan(
     experiment: Option<String>,
-    overrides: Overrides,
+    mut overrides: Overrides,
     properties: Properties,
 ) -> anyhow::Result<(Plan, Vec<String>)> {
     let mut spec = experiment_spec(experiment.as_deref(), &overrides, &properties)?;
     let mut extras = Extras::default();
     let mut notes = Vec::new();
     if !properties.files.is_empty() || !properties.given.is_empty() {
-        let (name, parsed) = read_properties(&properties, overrides.records.as_deref())?;
+        let (name, mut parsed) = read_properties(&properties, overrides.records.as_deref())?;
+        if parsed.client.transactions == Some(false) {
+            parsed.workload = load_phase(parsed.workload);
+            overrides.records = None;
+        }
         notes.extend(parsed.without_effect.iter().map(ToString::to_string));
         spec = spec.overridden_by(properties_spec(&parsed));
         extras.workloads.push((name, parsed.workload));
@@ -119,6 +126,23 @@ fn read_properties(
     }
     let histogram = given.histogram_file().map(|file| read(Path::new(&file))).transpose()?;
     Ok((name, given.resolve(histogram.as_deref())?))
+}
+
+/// `dotransactions=false` is YCSB's load phase: what it would load is inserted into an empty table,
+/// and that is measured.
+fn load_phase(workload: CoreWorkload) -> CoreWorkload {
+    let keys = workload.loaded_keys();
+    CoreWorkload {
+        record_count: keys.start,
+        insert_count: None,
+        operation_count: keys.end - keys.start,
+        read_proportion: 0.0,
+        update_proportion: 0.0,
+        insert_proportion: 1.0,
+        scan_proportion: 0.0,
+        read_modify_write_proportion: 0.0,
+        ..workload
+    }
 }
 
 /// What YCSB's client takes from the properties, as an experiment.
