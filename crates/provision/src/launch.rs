@@ -82,7 +82,8 @@ pub enum Transport {
 pub fn start(launch: Launch<'_>) -> Result<Server, StartError> {
     let recipe = launch.installed.recipe;
     let level = settings::level(recipe, launch.durability)?;
-    let settings = Settings::resolve(recipe, level, &launch.settings, launch.transport)?;
+    let settings = Settings::resolve(recipe, level, &launch.settings, launch.transport)?
+        .on(launch.cpus.as_deref());
     if let Some(port) = settings.port {
         check_port(recipe, port)?;
     }

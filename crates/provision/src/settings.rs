@@ -23,6 +23,9 @@ pub(crate) fn level(
     })
 }
 
+/// The value of a setting that is as many as the cores the server may use.
+pub(crate) const CORES: &str = "cores";
+
 /// The settings of one start: Assay's defaults, what was given, and the durability level's.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -33,6 +36,17 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// With the number of cores in place of [`CORES`]. `cpus` are those that the server is confined
+    /// to; `None` for all of this process's.
+    pub fn on(mut self, cpus: Option<&[usize]>) -> Settings {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = cpus.map_or_else(all, <[usize]>::len).max(1).to_string();
+        for value in self.applied.values_mut().filter(|value| *value == CORES) {
+            value.clone_from(&cores);
+        }
+        self
+    }
+
     /// Puts them together; what was given comes last and may not touch what is reserved.
     pub fn resolve(
         recipe: &'static Recipe,
@@ -133,6 +147,17 @@ mod tests {
     fn a_level_that_a_product_lacks_is_refused_with_the_nearest() {
         let error = resolve("memcached", Durability::Synced, &[]).expect_err("only none");
         assert_eq!(error.to_string(), "memcached cannot promise durability 'synced': use none");
+    }
+
+    #[test]
+    fn threads_are_as_many_as_the_cores_unless_given() {
+        let on = |given: &[(&str, &str)], cpus: Option<&[usize]>| {
+            let settings = resolve("memcached", Durability::None, given).unwrap();
+            settings.on(cpus).applied["threads"].clone()
+        };
+        assert_eq!(on(&[], Some(&[0, 3, 5])), "3");
+        assert_eq!(on(&[("threads", "7")], Some(&[0])), "7");
+        assert!(on(&[], None).parse::<usize>().unwrap() >= 1);
     }
 
     #[test]

@@ -321,24 +321,38 @@ impl<'p, 'c> EventLoop<'p, 'c> {
             return;
         }
         self.over |= self.lane.is_over(self.now_ns);
-        let timeout = self.lane.phase.timeout;
+        // Before any connection is made, which may take long: meanwhile answers arrive.
         for index in 0..self.lines.len() {
-            match self.lines[index].stage {
-                Stage::First | Stage::Second => {
-                    let waited_ns = self.now_ns.saturating_sub(self.lines[index].started_ns);
-                    if waited_ns > timeout.as_nanos() as u64 {
-                        let why = format!("no answer within {timeout:?}");
-                        self.fail(index, Outcome::failed(FailureKind::Timeout, why));
-                    }
-                }
-                Stage::Down { retry_ns } if self.now_ns >= retry_ns => {
-                    if !self.over || self.due.is_some() {
-                        self.reconnect(index);
-                    }
-                }
-                Stage::Idle | Stage::Down { .. } => {}
+            self.time_out(index);
+        }
+        for index in 0..self.lines.len() {
+            if let Stage::Down { retry_ns } = self.lines[index].stage
+                && self.now_ns >= retry_ns
+                && self.wants_lines()
+            {
+                self.reconnect(index);
             }
         }
+    }
+
+    fn time_out(&mut self, index: usize) {
+        let line = &self.lines[index];
+        let timeout = self.lane.phase.timeout;
+        let waited_ns = self.now_ns.saturating_sub(line.started_ns);
+        if matches!(line.stage, Stage::First | Stage::Second)
+            && waited_ns > timeout.as_nanos() as u64
+        {
+            let why = format!("no answer within {timeout:?}");
+            self.fail(index, Outcome::failed(FailureKind::Timeout, why));
+        }
+    }
+
+    /// Whether a connection that is down is to be made anew. Making one may take long, so this is
+    /// asked before each.
+    fn wants_lines(&mut self) -> bool {
+        self.over |= self.lane.is_over(self.now_ns);
+        let aborted = self.lane.phase.abort.load(Ordering::Relaxed);
+        (!self.over || self.due.is_some()) && !aborted && self.gave_up.is_none()
     }
 
     #[cold]

@@ -8,6 +8,7 @@ use super::{PLACE, SECRET};
 use crate::{
     ready::Probe,
     recipe::{Level, Recipe, SettingDoc, Site, Source},
+    settings::CORES,
     warden::protocol::StopSignal,
 };
 
@@ -34,8 +35,8 @@ pub(crate) static MEMCACHED: Recipe = Recipe {
         },
         SettingDoc {
             name: "threads",
-            default: "4",
-            summary: "worker threads (-t), Memcached's own default",
+            default: CORES,
+            summary: "worker threads (-t); more than the server's cores wait for each other",
         },
         SettingDoc {
             name: "connections",

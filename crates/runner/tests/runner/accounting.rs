@@ -17,13 +17,13 @@ use crate::{
 
 #[test]
 fn waiting_for_an_arrival_is_no_cost_of_the_operations() {
-    // At this rate a client spins nearly all the time.
-    let rate = 9000.0;
+    // Too soon to sleep until the next: the client spins nearly all the time.
+    let rate = 12_000.0;
     let world = World::new(workload("c"));
     let order = Order { schedule: uniform(rate), ..world.order(seconds(0.4)) };
     let report = phase::run(&order, &mut clients(1, |_| fake(|_| Outcome::Done)));
     let busy = report.client_cpu_ns as f64 / report.length_ns as f64;
-    assert!(busy < 0.6, "call: {busy}");
+    assert!(busy < 0.3, "call: {busy}");
 
     let server = Server::start(answer);
     let order = Order { schedule: uniform(50.0), ..world.order(seconds(0.4)) };

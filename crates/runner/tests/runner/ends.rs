@@ -95,10 +95,7 @@ fn a_client_that_panics_ends_the_phase_for_all_and_is_no_success() {
 
 #[test]
 fn a_thread_that_gives_up_does_not_leave_the_others_at_work() {
-    let server = Server::start(|request, stream| match request.on_connection {
-        20 => Ok(false),
-        _ => answer(request, stream),
-    });
+    let server = Server::start(answer);
     let world = World::new(workload("a"));
     let mut clients = server.clients(2);
     // The first lane's client is broken from the start and cannot connect.

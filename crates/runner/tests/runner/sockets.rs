@@ -2,7 +2,7 @@
 
 use std::{
     io::Write,
-    sync::atomic::Ordering,
+    sync::atomic::{AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -10,6 +10,7 @@ use std::{
 use assay_experiment::Extent;
 use assay_model::{FailureKind, OperationKind};
 use assay_runner::phase::{self, Order, PhaseReport};
+use assay_systems::SystemError;
 use assay_workload::FieldLength;
 
 use crate::{
@@ -144,6 +145,44 @@ fn a_server_that_goes_away_is_given_up_on() {
     let report = phase::run(&order, &mut clients);
     let why = report.cut_short.expect("it gives up");
     assert!(why.contains("refused"), "{why}");
+}
+
+#[test]
+fn a_connection_that_is_long_in_failing_is_not_tried_again_for_every_client() {
+    let tries = AtomicU64::new(0);
+    let connect = || {
+        tries.fetch_add(1, Ordering::SeqCst);
+        thread::sleep(SOON);
+        Err(SystemError::Failed {
+            system: "the fake server".into(),
+            action: "log in".into(),
+            why: "no answer".into(),
+        })
+    };
+    let server = Server::start(|_, _| Ok(false));
+    let world = World::new(workload("c"));
+    let order = Order { timeout: SOON, connect: &connect, ..world.order(seconds(60.0)) };
+    let report = phase::run(&order, &mut server.clients(8));
+    assert!(report.cut_short.unwrap().contains("no answer"));
+    assert!(tries.load(Ordering::SeqCst) <= 2, "{tries:?}");
+}
+
+#[test]
+fn answers_that_arrived_while_a_connection_was_made_are_in_time() {
+    // The first connection breaks; making it anew takes longer than an operation may.
+    let server = Server::start(|request, stream| {
+        thread::sleep(SOON / 10);
+        answer(request, stream).map(|goes_on| goes_on && request.number != 5)
+    });
+    let world = World::new(workload("c"));
+    let connect = || {
+        thread::sleep(SOON * 2);
+        server.connect()
+    };
+    let order = Order { timeout: SOON, connect: &connect, ..world.order(Extent::Operations(40)) };
+    let report = phase::run(&order, &mut server.clients(4));
+    assert_eq!((report.cut_short.clone(), recorded(&report)), (None, 40));
+    assert_eq!(failures(&report, FailureKind::Timeout), 0);
 }
 
 #[test]
