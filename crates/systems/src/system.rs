@@ -1,6 +1,6 @@
 //! The traits that every driver implements, and what the runner may expect of them.
 
-use assay_model::{Answer, FieldValue, Operation, Outcome};
+use assay_model::{Address, Answer, FieldValue, Operation, Outcome};
 use thiserror::Error;
 
 use crate::socket::Socket;
@@ -189,4 +189,19 @@ pub enum SystemError {
         /// What the store said.
         why: String,
     },
+}
+
+impl SystemError {
+    /// What went wrong while a connection was set up to `address`: a server that takes connections
+    /// and does not answer cannot be reached.
+    pub(crate) fn unanswered(self, address: &Address) -> SystemError {
+        match self {
+            SystemError::Failed { system, action, why } => SystemError::Unreachable {
+                system,
+                address: address.to_string(),
+                why: format!("it did not {action}: {why}"),
+            },
+            other => other,
+        }
+    }
 }

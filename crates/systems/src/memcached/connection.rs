@@ -1,6 +1,9 @@
 //! A connection for set-up, loading and checks: it waits for each reply.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
 use super::{
     DRIVER, Server,
@@ -22,12 +25,11 @@ pub(super) struct Connection<'a> {
 impl<'a> Connection<'a> {
     /// Connects, and logs in if the server asks for it.
     pub(super) fn open(server: &'a Server) -> Result<Connection<'a>, SystemError> {
-        let patience = server.timeout.max(SET_UP_TIMEOUT);
         let socket = Socket::connect(&server.endpoint.address, server.timeout)
-            .and_then(|socket| socket.set_timeout(Some(patience)).map(|()| socket))
             .map_err(|error| server.unreachable(error.to_string()))?;
         let mut connection = Connection { server, socket, incoming: Incoming::new() };
-        connection.log_in()?;
+        connection.log_in().map_err(|error| error.unanswered(&server.endpoint.address))?;
+        connection.limit(server.timeout.max(SET_UP_TIMEOUT))?;
         Ok(connection)
     }
 
@@ -62,9 +64,13 @@ impl<'a> Connection<'a> {
 
     /// The socket alone, for a client, with an operation's time limit.
     pub(super) fn into_socket(self) -> Result<Socket, SystemError> {
-        let limited = self.socket.set_timeout(Some(self.server.timeout));
-        limited.map_err(|error| self.server.unreachable(error.to_string()))?;
+        self.limit(self.server.timeout)?;
         Ok(self.socket)
+    }
+
+    fn limit(&self, timeout: Duration) -> Result<(), SystemError> {
+        let limited = self.socket.set_timeout(Some(timeout));
+        limited.map_err(|error| self.server.unreachable(error.to_string()))
     }
 
     /// Sends requests.

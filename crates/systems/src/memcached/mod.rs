@@ -34,6 +34,7 @@ pub static DRIVER: Driver = Driver {
     }],
     settings: &[],
     place: Place::Server { recipe: "memcached", default_port: 11211 },
+    rests: |_| true,
     capabilities: |_| Capabilities {
         scan: Support::Unsupported(NO_SCANS),
         count: Support::Emulated("the server's count of all its items, no others being there"),
@@ -50,9 +51,9 @@ const NO_SCANS: &str = "memcached has no ordered keys";
 /// The longest key on the wire.
 const MAX_KEY_BYTES: usize = 250;
 
-/// An item of 1 MiB, the server's limit unless it was started with another (`-I`), less room for
-/// its header, its key and the framing.
-const MAX_RECORD_BYTES: u64 = (1 << 20) - 4096;
+/// An item of 8 MiB, which Assay starts the server with (`-I`), less room for its header, its key
+/// and the framing. A server that was started by others may refuse more than 1 MiB.
+const MAX_RECORD_BYTES: u64 = (8 << 20) - 4096;
 
 /// How often an update of some fields tries before it gives way to other clients.
 const CAS_ATTEMPTS: u32 = 16;

@@ -1,6 +1,9 @@
 //! A logged-in connection for set-up, loading and checks: it waits for each reply.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
 use super::{
     Server,
@@ -54,16 +57,15 @@ impl<'a> Connection<'a> {
     /// Connects, logs in and selects the database.
     pub(super) fn open(server: &'a Server) -> Result<Connection<'a>, SystemError> {
         let endpoint = &server.endpoint;
-        let patience = server.timeout.max(SET_UP_TIMEOUT);
         let socket = Socket::connect(&endpoint.address, server.timeout)
-            .and_then(|socket| socket.set_timeout(Some(patience)).map(|()| socket))
             .map_err(|error| server.unreachable(error.to_string()))?;
         let mut connection =
             Connection { server, socket, incoming: Incoming::new(), request: Vec::new() };
-        connection.log_in()?;
+        connection.log_in().map_err(|error| error.unanswered(&endpoint.address))?;
         if let Some(database) = &endpoint.database {
             connection.expect("select the database", &[b"SELECT", database.as_bytes()])?;
         }
+        connection.limit(server.timeout.max(SET_UP_TIMEOUT))?;
         Ok(connection)
     }
 
@@ -90,9 +92,13 @@ impl<'a> Connection<'a> {
 
     /// The socket alone, for a client, with an operation's time limit.
     pub(super) fn into_socket(self) -> Result<Socket, SystemError> {
-        let limited = self.socket.set_timeout(Some(self.server.timeout));
-        limited.map_err(|error| self.server.unreachable(error.to_string()))?;
+        self.limit(self.server.timeout)?;
         Ok(self.socket)
+    }
+
+    fn limit(&self, timeout: Duration) -> Result<(), SystemError> {
+        let limited = self.socket.set_timeout(Some(timeout));
+        limited.map_err(|error| self.server.unreachable(error.to_string()))
     }
 
     /// Sends one command and waits for its reply, which may be a refusal.
