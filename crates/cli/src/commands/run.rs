@@ -35,6 +35,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
 
 /// Carries a plan out and shows its results.
 pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
+    check_something_can_run(plan)?;
     let ground = ground(plan)?;
     runner::check_servers(plan, &ground)?;
     let interrupt = interruptible()?;
@@ -102,6 +103,21 @@ fn ground(plan: &Plan) -> anyhow::Result<Ground> {
     let data_folder = plan.data_folder.clone().unwrap_or_else(std::env::temp_dir);
     check_data_folder(&data_folder)?;
     Ok(Ground { folders: Folders::from_env(), warden, data_folder })
+}
+
+fn check_something_can_run(plan: &Plan) -> anyhow::Result<()> {
+    let mut reasons: Vec<String> = Vec::new();
+    for cell in &plan.cells {
+        let Some(why) = &cell.unsupported else { return Ok(()) };
+        let reason = format!("{} cannot do {}: {why}", cell.system.label, cell.workload);
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    bail!(
+        "there is nothing to run: {}; `assay systems` tells what each system can do",
+        reasons.join("; ")
+    )
 }
 
 fn check_data_folder(folder: &Path) -> anyhow::Result<()> {
