@@ -100,7 +100,7 @@ fn parts() {
         black_box(clock.now());
     });
 
-    let window = Window { from_ns: clock.now(), until_ns: u64::MAX };
+    let window = Window { from_ns: clock.now(), until_ns: u64::MAX, before_ns: 0 };
     let mut recorder = Recorder::new(window, &[OperationKind::Read], false);
     let mut started_ns = clock.now();
     time("record", &clock, || {

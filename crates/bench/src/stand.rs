@@ -138,6 +138,7 @@ impl Store<'_> {
             acknowledged: &self.acknowledged,
             seed: self.cell.seed,
             first,
+            before: Duration::ZERO,
             extent: Extent::Time(time),
             cooldown: Duration::ZERO,
             schedule: None,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_experiment::{
     Extent, Spec,
     extent::Time,
-    spec::{OneOrMany, Placement, RepeatsSpec, SystemSpec, Transport, WorkloadSpec},
+    spec::{OneOrMany, Placement, RepeatsSpec, SystemSpec, Transport, Turns, WorkloadSpec},
 };
 use assay_measure::pacing::Arrivals;
 use assay_model::Durability;
@@ -109,6 +109,9 @@ pub struct Overrides {
     /// Which cores client and server run on
     #[arg(long, value_enum)]
     pub placement: Option<PlacementArgument>,
+    /// Whether measurements of different systems alternate in short pieces
+    #[arg(long, value_enum)]
+    pub turns: Option<TurnsArgument>,
     /// How servers that Assay starts are reached
     #[arg(long, value_enum)]
     pub transport: Option<TransportArgument>,
@@ -199,6 +202,14 @@ pub enum PlacementArgument {
     Split,
     /// Client and server on one core
     Same,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum TurnsArgument {
+    /// Where the systems do nothing between calls, in a closed loop by time
+    Auto,
+    /// Each measurement at one go
+    Never,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -306,6 +317,10 @@ impl Overrides {
                 PlacementArgument::Free => Placement::Free,
                 PlacementArgument::Split => Placement::Split,
                 PlacementArgument::Same => Placement::Same,
+            }),
+            turns: self.turns.map(|turns| match turns {
+                TurnsArgument::Auto => Turns::Auto,
+                TurnsArgument::Never => Turns::Never,
             }),
             transport: self.transport.map(|transport| match transport {
                 TransportArgument::Tcp => Transport::Tcp,

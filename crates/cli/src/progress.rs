@@ -1,6 +1,10 @@
 //! What a person sees while a run goes on: two bars on a terminal, a line a trial elsewhere.
 
-use std::{io::IsTerminal, sync::Mutex, time::Duration};
+use std::{
+    io::IsTerminal,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use assay_experiment::Cell;
 use assay_results::TrialRecord;
@@ -12,15 +16,9 @@ pub enum Progress {
     /// Not at all.
     Silent,
     /// A line a trial on standard error.
-    Lines(Mutex<Current>),
+    Lines,
     /// Bars.
     Bars(Bars),
-}
-
-/// The trial under way.
-#[derive(Default)]
-pub struct Current {
-    title: String,
 }
 
 /// The bars: the run above, the trial below.
@@ -28,6 +26,7 @@ pub struct Bars {
     all: MultiProgress,
     run: ProgressBar,
     trial: ProgressBar,
+    round: AtomicU32,
 }
 
 impl Progress {
@@ -37,7 +36,7 @@ impl Progress {
             return Progress::Silent;
         }
         if !std::io::stderr().is_terminal() {
-            return Progress::Lines(Mutex::default());
+            return Progress::Lines;
         }
         let all = MultiProgress::new();
         let style = |template: &str| {
@@ -48,14 +47,14 @@ impl Progress {
         let trial = all.add(ProgressBar::new_spinner());
         trial.set_style(style("{spinner} {prefix}: {wide_msg}"));
         trial.enable_steady_tick(Duration::from_millis(200));
-        Progress::Bars(Bars { all, run, trial })
+        Progress::Bars(Bars { all, run, trial, round: AtomicU32::new(0) })
     }
 
     /// Says something between the trials.
     fn say(&self, text: &str) {
         match self {
             Progress::Silent => {}
-            Progress::Lines(_) => eprintln!("{text}"),
+            Progress::Lines => eprintln!("{text}"),
             Progress::Bars(bars) => {
                 // A terminal that has gone away is no reason to stop the run.
                 let _ = bars.all.println(text);
@@ -73,26 +72,18 @@ impl Progress {
 }
 
 impl run::Watcher for Progress {
-    fn begins(&self, number: u32, planned: Option<u32>, cell: &Cell, round: u32) {
-        let title = format!("{}, repeat {}", run::name(cell), round + 1);
-        match self {
-            Progress::Silent => {}
-            Progress::Lines(current) => {
-                let of = planned.map_or_else(String::new, |planned| format!("/{planned}"));
-                if let Ok(mut current) = current.lock() {
-                    current.title = format!("[{number}{of}] {title}");
-                }
-            }
-            Progress::Bars(bars) => {
-                bars.run.set_length(u64::from(planned.unwrap_or(number)));
-                bars.run.set_position(u64::from(number - 1));
-                bars.trial.set_prefix(title);
-            }
-        }
+    fn begins(&self, first: u32, planned: Option<u32>, cells: &[&Cell], round: u32) {
+        let Progress::Bars(bars) = self else { return };
+        let last = first - 1 + cells.len() as u32;
+        bars.run.set_length(u64::from(planned.unwrap_or(last)));
+        bars.run.set_position(u64::from(first - 1));
+        bars.round.store(round + 1, Ordering::Relaxed);
     }
 
-    fn stage(&self, stage: Stage) {
+    fn stage(&self, cell: &Cell, stage: Stage) {
         let Progress::Bars(bars) = self else { return };
+        let repeat = bars.round.load(Ordering::Relaxed);
+        bars.trial.set_prefix(format!("{}, repeat {repeat}", run::name(cell)));
         match stage {
             Stage::Starting => bars.trial.set_message("starting"),
             Stage::Loading(done, total) => {
@@ -109,16 +100,18 @@ impl run::Watcher for Progress {
         }
     }
 
-    fn ended(&self, record: &TrialRecord) {
+    fn ended(&self, planned: Option<u32>, record: &TrialRecord) {
         match self {
             Progress::Silent => {}
-            Progress::Lines(current) => {
-                let title = current.lock().map(|current| current.title.clone());
+            Progress::Lines => {
+                let of = planned.map_or_else(String::new, |planned| format!("/{planned}"));
                 let failed: u64 = record.errors.values().sum();
                 let errors = if failed > 0 { format!(", {failed} failed") } else { String::new() };
                 eprintln!(
-                    "{}: {:.0} operations/s{errors}",
-                    title.unwrap_or_default(),
+                    "[{}{of}] {}, repeat {}: {:.0} operations/s{errors}",
+                    record.trial,
+                    run::title(&record.system, &record.workload, record.clients),
+                    record.repeat,
                     record.throughput_ops_per_s.median
                 );
             }

@@ -90,6 +90,14 @@ fn numbers_that_measure_nothing_are_refused() {
 }
 
 #[test]
+fn a_run_of_nothing_that_can_be_done_says_why() {
+    let place = Place::new();
+    let words = format!("run ycsb/e -s memcached,redis:string {TINY}");
+    place.fails(&words, &["nothing to run", "memcached", "redis:string", "ordered"]);
+    assert!(!place.path().join("assay-results").exists(), "nothing ran");
+}
+
+#[test]
 fn a_missing_server_is_named_with_the_ways_to_get_it() {
     let place = Place::new();
     let mut command = place.assay(&format!("run ycsb/a -s memory,redis {TINY}"));
@@ -169,7 +177,7 @@ fn a_server_that_refuses_is_an_error_and_no_result() {
     let url = format!("redis=redis://127.0.0.1:{port}/0");
     place.fails(
         &format!("run ycsb/a -s {url} {TINY} --results hung-up"),
-        &["redis on ycsb/a with 1 client", "redis failed to answer"],
+        &["redis on ycsb/a with 1 client", "did not answer a PING"],
     );
     let Some(redis) = Redis::start("letmein") else { return };
     let wrong = redis.system().replace("letmein", "letmeout");

@@ -366,3 +366,34 @@ fn a_run_is_exported_in_every_format() {
     assert_eq!(ycsb.matches("[OVERALL], Throughput(ops/sec)").count(), records.len(), "{ycsb}");
     place.fails("export assay-results --format csv", &["name one of them"]);
 }
+
+#[test]
+fn systems_that_rest_take_turns_and_the_record_says_so() {
+    let place = Place::new();
+    let run = "run ycsb/a -s memory@a,sqlite,memory@b --records 500 --duration 300ms --warmup 20ms \
+               --repeats 2";
+    let turns = |place: &Place| {
+        let mut turns: Vec<(String, u64)> = place
+            .records()
+            .iter()
+            .map(|record| {
+                let series = record["series"].as_array().unwrap();
+                assert_eq!(series.len(), 1, "the time of the others is not in it: {series:?}");
+                let in_series = series[0]["operations"].as_u64().unwrap();
+                let rate = record["throughput_ops_per_s"]["median"].as_f64().unwrap();
+                assert!((in_series as f64 / 0.3 / rate - 1.0).abs() < 0.01, "{in_series} {rate}");
+                (record["system"].as_str().unwrap().to_owned(), record["turns"].as_u64().unwrap())
+            })
+            .collect();
+        turns.sort();
+        turns.dedup();
+        turns
+    };
+    let expected =
+        |count: u64| [("a".to_owned(), count), ("b".into(), count), ("sqlite".into(), 1)];
+    place.succeeds(run);
+    assert_eq!(turns(&place), expected(3));
+    let place = Place::new();
+    place.succeeds(&format!("{run} --turns never"));
+    assert_eq!(turns(&place), expected(1));
+}

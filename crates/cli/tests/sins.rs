@@ -313,6 +313,7 @@ fn a_client_thread_that_panics_cuts_the_phase_short_and_says_so() {
         acknowledged: &acknowledged,
         seed: 1,
         first: 0,
+        before: Duration::ZERO,
         extent: Extent::Operations(1000),
         cooldown: Duration::ZERO,
         schedule: None,

@@ -18,8 +18,11 @@ use crate::{
     extent::{Extent, Time},
     resolve::validate,
     resolve_system::{check_durability, find_driver, find_layout},
-    spec::{Placement, Transport},
+    spec::{Placement, Transport, Turns},
 };
+
+/// Stores that are up at once must fit into memory together: this many bytes of values.
+const MOST_IN_TURNS: u64 = 2 << 30;
 
 /// The driver that stores nothing.
 pub(crate) const NULL: &str = "null";
@@ -85,6 +88,9 @@ pub struct Cell {
     pub durability: Durability,
     /// Which cores client and server run on.
     pub placement: Placement,
+    /// Whether systems may take turns.
+    #[serde(default)]
+    pub turns: Turns,
     /// How a server that Assay starts is reached.
     pub transport: Transport,
     /// The longest an operation may take.
@@ -225,9 +231,10 @@ pub struct Extras {
 }
 
 impl Plan {
-    /// The order of the cells in round `round`: the systems of each workload and load rotate.
-    pub fn round(&self, round: u32) -> Vec<usize> {
-        let mut order = Vec::with_capacity(self.cells.len());
+    /// The cells of round `round` in the order in which they run: the systems of each workload and
+    /// load rotate. Cells of one entry take turns; the others of their load follow one by one.
+    pub fn round(&self, round: u32) -> Vec<Vec<usize>> {
+        let mut order: Vec<Vec<usize>> = Vec::with_capacity(self.cells.len());
         let mut start = 0;
         while start < self.cells.len() {
             let mut end = start + 1;
@@ -235,7 +242,25 @@ impl Plan {
                 end += 1;
             }
             let length = end - start;
-            order.extend((0..length).map(|i| start + (i + round as usize) % length));
+            let systems = (0..length).map(|i| start + (i + round as usize) % length);
+            let mut in_turns: Option<(usize, u64)> = None;
+            for index in systems {
+                let cell = &self.cells[index];
+                match &mut in_turns {
+                    Some((entry, bytes))
+                        if cell.takes_turns() && *bytes + cell.bytes() <= MOST_IN_TURNS =>
+                    {
+                        *bytes += cell.bytes();
+                        order[*entry].push(index);
+                    }
+                    _ => {
+                        if cell.takes_turns() {
+                            in_turns = Some((order.len(), cell.bytes()));
+                        }
+                        order.push(vec![index]);
+                    }
+                }
+            }
             start = end;
         }
         order
@@ -254,6 +279,28 @@ impl Cell {
             && self.clients == other.clients
             && self.mode == other.mode
             && self.parameters.record_count == other.parameters.record_count
+    }
+
+    /// Whether its measurement can be divided into pieces with other systems' pieces between them:
+    /// a closed loop for some time on a store of Assay's own that does nothing between calls, or
+    /// the others would be disturbed and would hide a part of its work.
+    pub fn takes_turns(&self) -> bool {
+        let known = |name: &String| self.driver().settings.iter().any(|known| known.name == name);
+        self.turns == Turns::Auto
+            && self.unsupported.is_none()
+            && self.mode == Mode::Closed
+            && matches!(self.measure, Extent::Time(_))
+            && !matches!(self.system.target, TargetPlan::Attach { .. })
+            && (self.driver().rests)(self.durability)
+            // A server's own settings may make it do anything.
+            && self.system.settings.keys().all(known)
+    }
+
+    /// About how many bytes of values are loaded.
+    fn bytes(&self) -> u64 {
+        let longest =
+            u64::from(self.parameters.field_count) * self.parameters.field_length.greatest() as u64;
+        self.parameters.record_count.saturating_mul(longest)
     }
 
     /// The driver of this cell's system.

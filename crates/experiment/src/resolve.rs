@@ -153,6 +153,7 @@ fn expand(spec: Spec, extras: Extras) -> Result<Vec<Cell>, PlanError> {
                             cooldown: spec.cooldown.unwrap_or(Time(default::COOLDOWN)),
                             durability,
                             placement: spec.placement.unwrap_or(Placement::Split),
+                            turns: spec.turns.unwrap_or_default(),
                             transport: spec.transport.unwrap_or(Transport::Tcp),
                             timeout: spec.timeout.unwrap_or(Time(default::TIMEOUT)),
                             seed: spec.seed.unwrap_or(default::SEED),
@@ -280,8 +281,24 @@ mod tests {
         )
         .unwrap();
         assert_eq!(plan.cells.len(), 8);
-        assert_eq!(plan.round(0), [0, 1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!(plan.round(1), [1, 0, 3, 2, 5, 4, 7, 6]);
+        assert_eq!(plan.round(0), [[0, 1], [2, 3], [4, 5], [6, 7]]);
+        assert_eq!(plan.round(1), [[1, 0], [3, 2], [5, 4], [7, 6]]);
+    }
+
+    #[test]
+    fn what_rests_between_calls_takes_turns_and_the_rest_runs_alone() {
+        let rounds = |more: &str| {
+            let systems = r#"systems = ["memory@a", "sqlite", "redis", "postgres", "memory@b"]"#;
+            plan(&format!("{systems}\nworkloads = [\"ycsb/a\"]\n{more}")).unwrap().round(1)
+        };
+        let alone = [[1], [2], [3], [4], [0]];
+        assert_eq!(rounds(""), [vec![1], vec![2, 4, 0], vec![3]]);
+        assert_eq!(rounds("durability = \"none\""), rounds(""));
+        assert_eq!(rounds("turns = \"never\""), alone);
+        assert_eq!(rounds("operations = 100"), alone);
+        assert_eq!(rounds("rate = 10.0"), alone);
+        // Two of them fit into 2 GiB, three do not.
+        assert_eq!(rounds("records = 1_000_000"), [vec![1], vec![2, 4], vec![3], vec![0]]);
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub struct Spec {
     pub durability: Option<Durability>,
     /// Which cores client and server run on.
     pub placement: Option<Placement>,
+    /// Whether measurements of different systems may alternate in short pieces.
+    pub turns: Option<Turns>,
     /// How servers that Assay starts are reached.
     pub transport: Option<Transport>,
     /// How often each trial is repeated: a number, or "auto" until the intervals are narrow.
@@ -82,6 +84,18 @@ pub enum Placement {
     Split,
     /// Client and server on the same core, core 0.
     Same,
+}
+
+/// Whether measurements of different systems alternate in short pieces, so that all meet the same
+/// machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Turns {
+    /// Those by time in a closed loop, of systems that do nothing between calls.
+    #[default]
+    Auto,
+    /// Each measurement is taken at one go.
+    Never,
 }
 
 /// How a server that Assay starts is reached.
@@ -370,6 +384,7 @@ impl Spec {
             arrivals: over.arrivals.or(self.arrivals),
             durability: over.durability.or(self.durability),
             placement: over.placement.or(self.placement),
+            turns: over.turns.or(self.turns),
             transport: over.transport.or(self.transport),
             repeats: over.repeats.or(self.repeats),
             precision: over.precision.or(self.precision),

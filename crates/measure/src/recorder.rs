@@ -43,10 +43,12 @@ pub fn empty_histogram() -> Histogram<u64> {
 /// however late they finish.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// The first nanosecond that counts; the series start here.
+    /// The first nanosecond that counts.
     pub from_ns: u64,
     /// The first nanosecond that counts no more.
     pub until_ns: u64,
+    /// How long the earlier windows of the same measurement were: the series go on from there.
+    pub before_ns: u64,
 }
 
 /// One operation's times, on the run's clock.
@@ -100,7 +102,7 @@ impl Recorder {
             errors: [[0; FAILURES]; KINDS],
             failures_by_second: BTreeMap::new(),
             messages: Vec::with_capacity(MESSAGES_KEPT),
-            tick_end_ns: window.from_ns.saturating_add(TICK_NS),
+            tick_end_ns: 0,
             in_tick: 0,
             ticks: Vec::with_capacity(600 * TICKS_PER_SECOND),
             seconds: Vec::with_capacity(600 * kinds.len()),
@@ -116,6 +118,7 @@ impl Recorder {
                     .then(|| ServiceRecorder { now: Counts::new(), before: Vec::new() }),
             });
         }
+        recorder.open(window);
         recorder
     }
 
@@ -123,7 +126,9 @@ impl Recorder {
     /// anything is recorded.
     pub fn open(&mut self, window: Window) {
         self.window = window;
-        self.tick_end_ns = window.from_ns.saturating_add(TICK_NS);
+        self.ticks.clear();
+        self.ticks.resize((window.before_ns / TICK_NS) as usize, 0);
+        self.tick_end_ns = window.from_ns.saturating_add(TICK_NS - window.before_ns % TICK_NS);
     }
 
     /// Adds one operation. Operations outside the window are left out.

@@ -44,6 +44,18 @@ impl Usage {
                 .saturating_sub(earlier.involuntary_switches),
         }
     }
+
+    /// What was used here and later together; memory is the later one.
+    pub fn and(&self, later: &Usage) -> Usage {
+        Usage {
+            cpu_ns: self.cpu_ns + later.cpu_ns,
+            rss_bytes: later.rss_bytes,
+            read_bytes: self.read_bytes + later.read_bytes,
+            written_bytes: self.written_bytes + later.written_bytes,
+            voluntary_switches: self.voluntary_switches + later.voluntary_switches,
+            involuntary_switches: self.involuntary_switches + later.involuntary_switches,
+        }
+    }
 }
 
 /// A process, with its descendants or alone.

@@ -60,6 +60,10 @@ pub struct TrialRecord {
     pub started_at: Timestamp,
     /// How long each phase took.
     pub phases: PhaseSeconds,
+    /// In how many pieces the measurement was taken, with other systems' pieces between them; 1: at
+    /// one go. Series and interval log leave out the time of the others.
+    #[serde(default)]
+    pub turns: u32,
 
     /// Successful operations a second: the mean over the measured phase and how steady it was
     /// within this trial.

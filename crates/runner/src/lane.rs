@@ -106,7 +106,7 @@ impl<'p> Lane<'p> {
         }
         wait::sleep_precisely();
         let kinds = phase.workload.operation_kinds();
-        let never = Window { from_ns: 0, until_ns: 0 };
+        let never = Window { from_ns: 0, until_ns: 0, before_ns: 0 };
         Lane {
             phase,
             stream: Stream::new(phase.workload, phase.pool, phase.acknowledged, phase.seed),

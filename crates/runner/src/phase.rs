@@ -48,6 +48,8 @@ pub struct Order<'a> {
     pub seed: u64,
     /// The number of the first operation.
     pub first: u64,
+    /// How long the earlier phases of the same measurement were.
+    pub before: Duration,
     /// How long.
     pub extent: Extent,
     /// How long to go on afterwards, if the extent is a time.
@@ -108,6 +110,29 @@ pub struct PhaseReport {
 }
 
 impl PhaseReport {
+    /// Adds a later phase of the same measurement.
+    pub fn extend(&mut self, later: PhaseReport) {
+        self.recorded.merge(later.recorded);
+        self.length_ns += later.length_ns;
+        self.client_cpu_ns += later.client_cpu_ns;
+        self.executed += later.executed;
+        self.inserted += later.inserted;
+        self.failed_inserts += later.failed_inserts;
+        self.verified += later.verified;
+        self.late_starts += later.late_starts;
+        self.never_started += later.never_started;
+        self.next = later.next;
+        for sample in later.samples {
+            match self.samples.last_mut() {
+                Some(last) if !last.is_whole() => last.extend(sample),
+                _ => self.samples.push(sample),
+            }
+        }
+        self.client = self.client.and(&later.client);
+        self.server = self.server.zip(later.server).map(|(before, now)| before.and(&now));
+        self.cut_short = self.cut_short.take().or(later.cut_short);
+    }
+
     /// Refuses a measurement in which every operation failed, or none ended in time: it is no
     /// result.
     pub fn require_success(&self) -> Result<(), TrialError> {
@@ -137,14 +162,25 @@ impl PhaseReport {
 /// What client and server used in one interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// The interval's end, in seconds after the window opened.
-    pub at_s: f64,
     /// The interval's length in seconds.
     pub length_s: f64,
     /// What Assay's process used.
     pub client: Usage,
     /// What the server used.
     pub server: Option<Usage>,
+}
+
+impl Sample {
+    /// Whether it is of a second, give or take what looking took.
+    fn is_whole(&self) -> bool {
+        self.length_s > 0.95
+    }
+
+    fn extend(&mut self, later: Sample) {
+        self.length_s += later.length_s;
+        self.client = self.client.and(&later.client);
+        self.server = self.server.zip(later.server).map(|(before, now)| before.and(&now));
+    }
 }
 
 /// How long before the window opens the lanes are told when.
@@ -251,7 +287,8 @@ fn opening(order: &Order<'_>) -> Opening {
             (until_ns, until_ns.saturating_add(order.cooldown.as_nanos() as u64))
         }
     };
-    Opening { window: Window { from_ns, until_ns }, stop_ns }
+    let before_ns = order.before.as_nanos() as u64;
+    Opening { window: Window { from_ns, until_ns, before_ns }, stop_ns }
 }
 
 /// Counts a lane out however it ends.

@@ -16,17 +16,18 @@ use crate::{
     deploy::Ground,
     record,
     trial::{self, Setting, Stage},
+    turns::{self, Seat},
 };
 
 /// Told how a run goes.
 pub trait Watcher: Sync {
-    /// A trial begins: its number, how many are planned (`None` if it depends on the results), and
-    /// what it is.
-    fn begins(&self, number: u32, planned: Option<u32>, cell: &Cell, round: u32);
-    /// What the trial is doing.
-    fn stage(&self, stage: Stage);
-    /// The trial has ended and its record is written.
-    fn ended(&self, record: &TrialRecord);
+    /// Trials begin that take turns, or one alone: the first one's number, how many are planned
+    /// (`None` if it depends on the results), and what they are.
+    fn begins(&self, first: u32, planned: Option<u32>, cells: &[&Cell], round: u32);
+    /// What the trial is doing whose turn it is.
+    fn stage(&self, cell: &Cell, stage: Stage);
+    /// A trial has ended and its record is written.
+    fn ended(&self, planned: Option<u32>, record: &TrialRecord);
     /// The trial failed and left no record.
     fn failed(&self, cell: &Cell, error: &TrialError);
 }
@@ -84,36 +85,49 @@ pub fn run(
             break;
         }
         let mut answers = Agreement::default();
-        for index in plan.round(round) {
-            let cell = &plan.cells[index];
-            if state.cells[index].failed || (cell.unsupported.is_some() && round > 0) {
+        for mut group in plan.round(round) {
+            group.retain(|index| !state.cells[*index].failed);
+            if let [index] = group[..]
+                && plan.cells[index].unsupported.is_some()
+            {
+                if round == 0 {
+                    state.number += 1;
+                    let cell = &plan.cells[index];
+                    let record = record::unsupported(cell, state.number, folder.header());
+                    folder.write_trial(&record, None)?;
+                }
                 continue;
             }
-            state.number += 1;
-            if cell.unsupported.is_some() {
-                let record = record::unsupported(cell, state.number, folder.header());
-                folder.write_trial(&record, None)?;
-                continue;
-            }
-            watcher.begins(state.number, planned, cell, round);
-            let setting =
-                Setting { ground, clock, interrupt, watcher: &|stage| watcher.stage(stage) };
-            match trial::run(cell, round, &setting) {
-                Ok(report) => {
-                    let (record, log) =
-                        record::of(cell, state.number, round, folder.header(), &report);
-                    folder.write_trial(&record, log.as_deref())?;
-                    state.cells[index].throughputs.push(record.throughput_ops_per_s.median);
-                    answers.add(cell, &report);
-                    watcher.ended(&record);
+            let first = state.number + 1;
+            state.number += group.len() as u32;
+            let cells: Vec<&Cell> = group.iter().map(|index| &plan.cells[*index]).collect();
+            watcher.begins(first, planned, &cells, round);
+            let carry_out = |cell: &&Cell, seat: &Seat<'_>| {
+                let cell: &Cell = cell;
+                let watcher = &|stage| watcher.stage(cell, stage);
+                trial::run(cell, round, &Setting { ground, clock, interrupt, watcher }, seat)
+            };
+            turns::each(&cells, carry_out, |place, result| {
+                let (cell, index) = (cells[place], group[place]);
+                match result {
+                    Ok(report) => {
+                        let number = first + place as u32;
+                        let (record, log) =
+                            record::of(cell, number, round, folder.header(), &report);
+                        folder.write_trial(&record, log.as_deref())?;
+                        state.cells[index].throughputs.push(record.throughput_ops_per_s.median);
+                        answers.add(cell, &report);
+                        watcher.ended(planned, &record);
+                    }
+                    Err(TrialError::Interrupted) => state.report.interrupted = true,
+                    Err(error) => {
+                        watcher.failed(cell, &error);
+                        state.cells[index].failed = true;
+                        state.report.failures.push((name(cell), error));
+                    }
                 }
-                Err(TrialError::Interrupted) => state.report.interrupted = true,
-                Err(error) => {
-                    watcher.failed(cell, &error);
-                    state.cells[index].failed = true;
-                    state.report.failures.push((name(cell), error));
-                }
-            }
+                Ok::<(), ResultsError>(())
+            })?;
             if state.report.interrupted || interrupt.load(Ordering::Relaxed) {
                 state.report.interrupted = true;
                 break;
@@ -141,9 +155,13 @@ fn planned(plan: &Plan) -> Option<u32> {
 
 /// What a cell is called in messages.
 pub fn name(cell: &Cell) -> String {
-    let plural = if cell.clients == 1 { "" } else { "s" };
-    let (system, workload) = (&cell.system.label, &cell.workload);
-    format!("{system} on {workload} with {} client{plural}", cell.clients)
+    title(&cell.system.label, &cell.workload, cell.clients)
+}
+
+/// What the trials of a system on a workload are called in messages.
+pub fn title(system: &str, workload: &str, clients: u32) -> String {
+    let plural = if clients == 1 { "" } else { "s" };
+    format!("{system} on {workload} with {clients} client{plural}")
 }
 
 struct State {

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_experiment::{Cell, Extent, Mode};
+use assay_experiment::{Cell, Mode};
 use assay_measure::{clock::Clock, pacing::Schedule, resources::Usage};
 use assay_systems::{Client, Footprint, Identity, SystemError};
 use assay_workload::{Acknowledged, Prepared, Stream, ValuePool};
@@ -14,8 +14,10 @@ use crate::{
     TrialError,
     check::{self, Answers, Done},
     deploy::{self, Deployed, Ground},
+    measurement::{self, Measurement, Span},
     phase::{self, Clients, Order, PhaseReport},
     placement::Cores,
+    turns::Seat,
 };
 
 /// What a trial is doing, for whoever watches.
@@ -45,7 +47,7 @@ pub struct TrialReport {
     pub server_settings: Vec<(String, String)>,
     /// When it began.
     pub started_at: jiff::Timestamp,
-    /// When the measurement began.
+    /// When warm-up and measurement began.
     pub measured_at: jiff::Timestamp,
     /// How long the store took to come up.
     pub start_time: Duration,
@@ -59,6 +61,8 @@ pub struct TrialReport {
     pub warmup: Option<PhaseReport>,
     /// The measurement.
     pub measured: PhaseReport,
+    /// In how many pieces it was taken, with other trials' turns between them.
+    pub turns: u32,
     /// What the table takes after the measurement.
     pub footprint: Footprint,
     /// What the server held when the measurement ended, if it could be seen.
@@ -83,15 +87,20 @@ pub struct Setting<'a> {
     pub watcher: &'a (dyn Fn(Stage) + Sync),
 }
 
-/// Carries out `cell` for the `round`th time (from 0). However it ends, what was started is
-/// stopped and what was made is removed.
-pub fn run(cell: &Cell, round: u32, setting: &Setting<'_>) -> Result<TrialReport, TrialError> {
+/// Carries out `cell` for the `round`th time (from 0), in turns with the other trials of `seat`.
+/// However it ends, what was started is stopped and what was made is removed.
+pub fn run(
+    cell: &Cell,
+    round: u32,
+    setting: &Setting<'_>,
+    seat: &Seat<'_>,
+) -> Result<TrialReport, TrialError> {
     (setting.watcher)(Stage::Starting);
     let (started_at, began) = (jiff::Timestamp::now(), Instant::now());
     let cores = Cores::place(cell.placement, deploy::has_server(cell));
     let mut deployed = Deployed::bring_up(cell, setting.ground, &cores)?;
     let start_time = began.elapsed();
-    let worked = work(cell, round, setting, &mut deployed, cores);
+    let worked = work(cell, round, setting, seat, &mut deployed, cores);
     (setting.watcher)(Stage::Stopping);
     let worked = match worked {
         // The server's own last words say more than the connections that broke.
@@ -110,6 +119,7 @@ fn work(
     cell: &Cell,
     round: u32,
     setting: &Setting<'_>,
+    seat: &Seat<'_>,
     deployed: &mut Deployed,
     cores: Cores,
 ) -> Result<TrialReport, TrialError> {
@@ -128,15 +138,18 @@ fn work(
     let mut clients = connect(cell, deployed)?;
 
     let threads = cell.threads.map(|threads| threads as usize);
-    let order = Order {
+    let connect_again = || deploy::wire(system);
+    let why_stop = || why_stop(setting.interrupt, deployed);
+    let order = |span: Span| Order {
         clock: setting.clock,
         workload,
         pool: &pool,
         acknowledged: &acknowledged,
         seed,
-        first: 0,
-        extent: cell.warmup,
-        cooldown: Duration::ZERO,
+        first: span.first,
+        before: span.before,
+        extent: span.extent,
+        cooldown: span.cooldown,
         schedule: match cell.mode {
             Mode::Closed => None,
             Mode::Open { rate_per_s, arrivals } => Some(Schedule::new(arrivals, rate_per_s, seed)),
@@ -146,28 +159,14 @@ fn work(
         threads: threads.unwrap_or(cores.client.len().max(1)),
         cores: &cores.client,
         server: deployed.processes(),
-        connect: &|| deploy::wire(system),
-        why_stop: &|| why_stop(setting.interrupt, deployed),
-    };
-    let warmup = match cell.warmup {
-        Extent::Time(Duration::ZERO) | Extent::Operations(0) => None,
-        _ => {
-            (setting.watcher)(Stage::WarmingUp);
-            Some(finished(phase::run(&order, &mut clients), setting, deployed)?)
-        }
-    };
-    (setting.watcher)(Stage::Measuring(match cell.measure {
-        Extent::Time(time) => Some(time),
-        Extent::Operations(_) => None,
-    }));
-    let order = Order {
-        first: warmup.as_ref().map_or(0, |warmup| warmup.next),
-        extent: cell.measure,
-        cooldown: cell.cooldown.0,
-        ..order
+        connect: &connect_again,
+        why_stop: &why_stop,
     };
     let (measured_at, drift_before_ns) = (jiff::Timestamp::now(), setting.clock.drift_ns());
-    let measured = finished(phase::run(&order, &mut clients), setting, deployed)?;
+    let Measurement { warmup, measured, turns } =
+        measurement::measure(cell, seat, setting.watcher, |span| {
+            finished(phase::run(&order(span), &mut clients), setting, deployed)
+        })?;
     measured.require_success()?;
     let clock_drift_ns = setting.clock.drift_ns() - drift_before_ns;
     let server_usage = deployed.processes().and_then(|server| server.sample().ok());
@@ -196,6 +195,7 @@ fn work(
         check_time: measured_until.elapsed(),
         warmup,
         measured,
+        turns,
         footprint,
         server_usage,
         answers,

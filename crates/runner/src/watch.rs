@@ -52,7 +52,7 @@ pub(crate) fn watch(
     running: &AtomicUsize,
     abort: &AtomicBool,
 ) -> Watched {
-    let Window { from_ns, until_ns } = window;
+    let Window { from_ns, until_ns, .. } = window;
     let (mut last, mut last_ns) = (before, from_ns);
     let (mut samples, mut why) = (Vec::new(), None);
     let mut next_ns = from_ns + SAMPLE_EVERY_NS;
@@ -61,7 +61,7 @@ pub(crate) fn watch(
         let now_ns = order.clock.now();
         if (now_ns >= next_ns || ended || now_ns >= until_ns) && last_ns < until_ns {
             let (now, now_ns) = (look(order), order.clock.now());
-            samples.push(sample(from_ns, (last_ns, &last), (now_ns, &now)));
+            samples.push(sample((last_ns, &last), (now_ns, &now)));
             (last, last_ns) = (now, now_ns);
             next_ns += SAMPLE_EVERY_NS;
         }
@@ -97,9 +97,8 @@ pub(crate) fn watch(
     }
 }
 
-fn sample(from_ns: u64, (last_ns, last): (u64, &Look), (now_ns, now): (u64, &Look)) -> Sample {
+fn sample((last_ns, last): (u64, &Look), (now_ns, now): (u64, &Look)) -> Sample {
     Sample {
-        at_s: now_ns.saturating_sub(from_ns) as f64 / 1e9,
         length_s: now_ns.saturating_sub(last_ns) as f64 / 1e9,
         client: now.client.since(&last.client),
         server: now.server.zip(last.server).map(|(now, last)| now.since(&last)),

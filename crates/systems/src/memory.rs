@@ -48,6 +48,7 @@ pub static DRIVER: Driver = Driver {
         },
     ],
     place: Place::Embedded,
+    rests: |_| true,
     capabilities: |_| Capabilities::IN_MEMORY,
     open: |opening: Opening| {
         Ok(Box::new(Memory {

@@ -15,6 +15,7 @@ pub static DRIVER: Driver = Driver {
     layouts: &[Layout { name: "none", summary: "nothing is stored" }],
     settings: &[],
     place: Place::Embedded,
+    rests: |_| true,
     capabilities: |_| Capabilities {
         count: assay_model::Support::Unsupported("nothing is stored"),
         ..Capabilities::IN_MEMORY

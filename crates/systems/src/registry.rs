@@ -29,6 +29,9 @@ pub struct Driver {
     pub settings: &'static [SettingDoc],
     /// Where the store runs.
     pub place: Place,
+    /// Whether the store does nothing between calls at a durability level: then others may be
+    /// measured while it is up. A store that writes behind, compacts or cleans up must say no.
+    pub rests: fn(Durability) -> bool,
     /// What the store can do in a layout (one of `layouts`).
     pub capabilities: fn(layout: &str) -> Capabilities,
     /// Opens the store. The layout and the settings' names have been checked.

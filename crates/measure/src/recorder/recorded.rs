@@ -25,14 +25,14 @@ pub struct Recorded {
     pub failed: Histogram<u64>,
     /// How many operations failed, by kind of operation and of failure.
     pub errors: BTreeMap<(OperationKind, FailureKind), u64>,
-    /// How many operations failed in each second from the window's start, by the time they ended.
+    /// How many operations failed in each second of the measurement, by the time they ended.
     pub failures_by_second: BTreeMap<u32, u64>,
     /// The first few different failures in the store's words.
     pub messages: Vec<String>,
-    /// How many operations succeeded in each tenth of a second from the window's start, by the time
-    /// they finished.
+    /// How many operations succeeded in each tenth of a second of the measurement, by the time they
+    /// finished.
     pub ticks: Vec<u32>,
-    /// Response times by second from the window's start, by the time they finished, of each thread.
+    /// Response times by second of the measurement, by the time they finished, of each thread.
     /// Seconds in which a kind did not finish are absent. [`Recorded::second`] unpacks them.
     pub seconds: BTreeMap<(u32, OperationKind), Vec<Packed>>,
     /// When the last counted operation finished.
@@ -44,7 +44,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Adds what another thread saw in the same window.
+    /// Adds what another thread saw in the same window, or what was seen in a later one that goes
+    /// on where this one ended.
     pub fn merge(&mut self, other: Recorded) {
         for (kind, latencies) in other.kinds {
             match self.kinds.get_mut(&kind) {
@@ -85,7 +86,7 @@ impl Recorded {
         self.failed_in_window += other.failed_in_window;
     }
 
-    /// Response times of one kind in one second from the window's start.
+    /// Response times of one kind in one second of the measurement.
     pub fn second(&self, second: u32, kind: OperationKind) -> Histogram<u64> {
         let mut latencies = empty_histogram();
         for packed in self.seconds.get(&(second, kind)).into_iter().flatten() {

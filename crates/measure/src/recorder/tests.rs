@@ -5,7 +5,7 @@ use super::*;
 const MS: u64 = 1_000_000;
 
 fn window() -> Window {
-    Window { from_ns: 1000 * MS, until_ns: 3000 * MS }
+    Window { from_ns: 1000 * MS, until_ns: 3000 * MS, before_ns: 0 }
 }
 
 fn at(intended: u64, started: u64, finished: u64) -> Times {
@@ -107,8 +107,37 @@ fn a_failure_after_the_window_is_counted_but_not_as_work_of_the_window() {
 }
 
 #[test]
+fn a_window_that_goes_on_where_another_ended_continues_its_series() {
+    let piece = |from_ms: u64, before_ms: u64, finished: &[u64]| {
+        let window = Window {
+            from_ns: from_ms * MS,
+            until_ns: (from_ms + 250) * MS,
+            before_ns: before_ms * MS,
+        };
+        let mut recorder = Recorder::new(window, &[OperationKind::Read], false);
+        recorder.record(
+            OperationKind::Read,
+            at(from_ms + 1, from_ms + 1, from_ms + 2),
+            &Outcome::Missing,
+        );
+        for ms in finished {
+            recorder.record(OperationKind::Read, at(*ms, *ms, *ms), &Outcome::Done);
+        }
+        recorder.finish()
+    };
+    let mut whole = piece(1000, 0, &[1010, 1110, 1249]);
+    whole.merge(piece(5000, 250, &[5001, 5060, 5249]));
+    whole.merge(piece(9000, 950, &[9010, 9060]));
+    assert_eq!(whole.ticks, [1, 1, 2, 1, 1, 0, 0, 0, 0, 1, 1]);
+    assert_eq!(whole.second(0, OperationKind::Read).len(), 7);
+    assert_eq!(whole.second(1, OperationKind::Read).len(), 1);
+    assert_eq!(whole.failures_by_second, BTreeMap::from([(0, 3)]));
+    assert_eq!(whole.finished_in_window, 8);
+}
+
+#[test]
 fn hours_of_seconds_add_up_to_the_whole() {
-    let window = Window { from_ns: 0, until_ns: u64::MAX };
+    let window = Window { from_ns: 0, until_ns: u64::MAX, before_ns: 0 };
     let mut recorder = Recorder::new(window, &[OperationKind::Read], true);
     for second in 0..7200 {
         recorder.record(

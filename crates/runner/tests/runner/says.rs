@@ -38,6 +38,7 @@ fn said(cell: &Cell, measured: PhaseReport) -> Vec<(String, String)> {
         check_time: Duration::ZERO,
         warmup: None,
         measured,
+        turns: 1,
         footprint: Footprint::default(),
         server_usage: None,
         answers: None,

@@ -49,6 +49,7 @@ impl World {
             acknowledged: &self.acknowledged,
             seed: 1,
             first: 0,
+            before: Duration::ZERO,
             extent,
             cooldown: Duration::ZERO,
             schedule: None,

@@ -65,6 +65,7 @@ pub static DRIVER: Driver = Driver {
                   document, with a unique B-tree index on the expression (not in layout row)",
     }],
     place: Place::Server { recipe: SYSTEM, default_port: 5432 },
+    rests: |_| false,
     capabilities,
     open,
 };

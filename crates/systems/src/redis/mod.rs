@@ -38,6 +38,7 @@ pub static REDIS: Driver = Driver {
     layouts: LAYOUTS,
     settings: SETTINGS,
     place: Place::Server { recipe: "redis", default_port: 6379 },
+    rests,
     capabilities,
     open: |opening| open("redis", opening),
 };
@@ -49,6 +50,7 @@ pub static VALKEY: Driver = Driver {
     layouts: LAYOUTS,
     settings: SETTINGS,
     place: Place::Server { recipe: "valkey", default_port: 6379 },
+    rests,
     capabilities,
     open: |opening| open("valkey", opening),
 };
@@ -73,6 +75,11 @@ const SETTINGS: &[SettingDoc] = &[SettingDoc {
 }];
 
 const NO_INDEX: &str = "this layout keeps no ordered set of keys; the layout 'hash' does";
+
+/// An append-only file is flushed and rewritten behind the commands.
+fn rests(durability: Durability) -> bool {
+    durability == Durability::None
+}
 
 fn capabilities(layout: &str) -> Capabilities {
     Capabilities {

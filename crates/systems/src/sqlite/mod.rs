@@ -48,6 +48,8 @@ pub static DRIVER: Driver = Driver {
         },
     ],
     place: Place::Embedded,
+    // The kernel writes back what it wrote.
+    rests: |_| false,
     capabilities: |_| Capabilities {
         durability: &[
             (Durability::None, "journal_mode=WAL, synchronous=OFF"),
