@@ -1,0 +1,112 @@
+//! What can go wrong, and what to do about it. After any of these the store is as it was before
+//! the call, and usable.
+
+use thiserror::Error;
+
+use crate::object::{MAX_KEY_BYTES, MAX_KEYS, MAX_VALUE_BYTES};
+use crate::schema::IndexId;
+
+/// Why a call was refused.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The name is not that of a table.
+    #[error("there is no table \"{name}\": create it with create_table")]
+    NoTable {
+        /// The name asked for.
+        name: String,
+    },
+    /// The name is already that of a table.
+    #[error("there is a table \"{name}\" already: open it with table, or drop it first")]
+    TableExists {
+        /// The name asked for.
+        name: String,
+    },
+    /// The table was dropped while this handle of it was still in use.
+    #[error("the table \"{name}\" was dropped: open or create one with Store and use its handle")]
+    TableDropped {
+        /// The table's name.
+        name: String,
+    },
+    /// The table has no such index.
+    #[error("index {index} does not exist: create it with create_index({index})")]
+    NoIndex {
+        /// The index asked for.
+        index: IndexId,
+    },
+    /// The table has such an index already.
+    #[error("index {index} exists already: use it, or drop it first with drop_index({index})")]
+    IndexExists {
+        /// The index asked for.
+        index: IndexId,
+    },
+    /// The index is still being filled from the objects that were there before it.
+    #[error("index {index} is still being built: look it up once create_index has returned")]
+    IndexBuilding {
+        /// The index asked for.
+        index: IndexId,
+    },
+    /// The index was dropped after this call, or this stream of a lookup, began.
+    #[error(
+        "index {index} was dropped in the meantime: what was returned so far holds; start again \
+         if it has been created anew"
+    )]
+    IndexDropped {
+        /// The index that was dropped.
+        index: IndexId,
+    },
+    /// A primary or secondary key is over the limit.
+    #[error("a key of {bytes} bytes is over the limit of {MAX_KEY_BYTES}: use a shorter key")]
+    KeyTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// An object has more secondary keys than can be counted.
+    #[error("{keys} secondary keys are over the limit of {MAX_KEYS} per object: split the object")]
+    TooManyKeys {
+        /// How many it has.
+        keys: usize,
+    },
+    /// A value is over the limit.
+    #[error("a value of {bytes} bytes is over the limit of {MAX_VALUE_BYTES}: split it")]
+    ValueTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// A conditional write or removal expected another version; nothing was changed.
+    #[error(
+        "the object {}, not {}: read it again and decide anew",
+        match .current {
+            Some(version) => format!("is at version {version}"),
+            None => "is absent".to_owned(),
+        },
+        match .expected {
+            Some(version) => format!("at version {version} as expected"),
+            None => "absent as expected".to_owned(),
+        },
+    )]
+    VersionMismatch {
+        /// What the caller expected; `None` for no object.
+        expected: Option<u64>,
+        /// What there is; `None` for no object.
+        current: Option<u64>,
+    },
+    /// The write would take the store over its memory limit; nothing was changed.
+    #[error(
+        "the store holds {used_bytes} bytes and may not grow over {limit_bytes}: remove objects, \
+         drop an index, or raise Options::memory_limit_bytes"
+    )]
+    MemoryLimit {
+        /// Bytes held now.
+        used_bytes: u64,
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// The key at which an indexlet should be split is at the edge of its range already, or the
+    /// index has nothing to split.
+    #[error("index {index} has no indexlet to split there: choose a key between others")]
+    NothingToSplit {
+        /// The index asked for.
+        index: IndexId,
+    },
+}

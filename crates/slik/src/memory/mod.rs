@@ -1,0 +1,85 @@
+//! The substrate in the memory of one process: tablets of objects by hash of the primary key,
+//! indexlets of entries by key range, both reached through a map that is replaced as a whole.
+//!
+//! Locks, in the order they may be taken: the stripe of a primary key; the lock on changes of the
+//! map; the latch of one tablet or indexlet. No call waits for anything else under a latch.
+
+#[cfg(test)]
+mod audit;
+mod budget;
+mod colocated;
+mod indexlet;
+mod layout;
+mod objects;
+mod parts;
+mod reshape;
+mod tablet;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use crossbeam_utils::CachePadded;
+
+pub(crate) use budget::Budget;
+use layout::Layout;
+
+use crate::mutant::Switches;
+use crate::options::Options;
+use crate::stats::{IndexStats, TableStats};
+use crate::sync::Mutex;
+
+/// One table in memory.
+pub(crate) struct Memory {
+    name: String,
+    options: Options,
+    switches: Switches,
+    layout: ArcSwap<Layout>,
+    /// Held while the layout is replaced.
+    reshape: Mutex<()>,
+    stripes: Box<[CachePadded<Mutex<()>>]>,
+    budget: Arc<Budget>,
+}
+
+impl Memory {
+    pub(crate) fn new(name: &str, options: &Options, budget: Arc<Budget>) -> Memory {
+        let stripes = options.stripes.clamp(1, 1 << 16).next_power_of_two();
+        let bits = options.switches().tablet_bits(tablet::FIRST_DEPTH);
+        Memory {
+            name: name.to_owned(),
+            options: *options,
+            switches: options.switches(),
+            layout: ArcSwap::from_pointee(Layout::new(bits)),
+            reshape: Mutex::new(()),
+            stripes: (0..stripes).map(|_| CachePadded::new(Mutex::new(()))).collect(),
+            budget,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn stats(&self) -> TableStats {
+        let layout = self.layout.load();
+        let mut stats = TableStats::default();
+        for tablet in layout.distinct_tablets() {
+            let state = tablet.read();
+            stats.tablets += 1;
+            stats.objects += state.len();
+            stats.memory_bytes += state.memory_bytes();
+        }
+        for slot in &layout.indexes {
+            let mut index =
+                IndexStats { index: slot.id, readable: slot.readable, ..IndexStats::default() };
+            for indexlet in slot.parts.indexlets() {
+                let state = indexlet.read();
+                index.indexlets += 1;
+                index.entries += state.tree.len();
+                index.memory_bytes += state.memory_bytes();
+            }
+            stats.memory_bytes += index.memory_bytes;
+            stats.indexes.push(index);
+        }
+        stats
+    }
+}

@@ -1,0 +1,238 @@
+//! The memory substrate's objects and entries, as the protocol asks for them.
+
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use arc_swap::Guard;
+
+use super::Memory;
+use super::indexlet::IndexletState;
+use super::layout::Layout;
+use super::parts::{self, Parts, Range};
+use crate::error::Error;
+use crate::mutant::{Mutant, Switches};
+use crate::object::ObjectRef;
+use crate::scan::{Batch, Cursor};
+use crate::schema::{IndexId, SchemaView};
+use crate::substrate::{Commit, Committed, Grown, HashCursor, Refused, Substrate};
+use crate::sync::MutexGuard;
+use crate::tree::Direction;
+
+impl Substrate for Memory {
+    type KeyLock<'a> = MutexGuard<'a, ()>;
+
+    type View<'a> = Guard<Arc<Layout>>;
+
+    #[inline]
+    fn switches(&self) -> &Switches {
+        &self.switches
+    }
+
+    fn lock_key(&self, hash: u64) -> MutexGuard<'_, ()> {
+        self.stripes[(hash >> 16) as usize & (self.stripes.len() - 1)].lock()
+    }
+
+    #[inline]
+    fn view(&self) -> Guard<Arc<Layout>> {
+        self.layout.load()
+    }
+
+    fn schema(&self, schema: &mut SchemaView) -> Result<(), Error> {
+        let layout = self.layout.load();
+        self.check_exists(&layout)?;
+        schema.generation = layout.generation;
+        schema.indexes.clear();
+        schema.indexes.extend(layout.indexes.iter().map(|slot| slot.id));
+        Ok(())
+    }
+
+    #[inline]
+    fn read(
+        &self,
+        view: &mut Guard<Arc<Layout>>,
+        hash: u64,
+        visit: impl FnMut(ObjectRef<'_>) -> ControlFlow<()>,
+    ) {
+        loop {
+            let state = view.tablet(hash).read();
+            if state.owns(hash) {
+                return state.visit(hash, &self.switches, visit);
+            }
+            drop(state);
+            *view = self.layout.load();
+        }
+    }
+
+    fn commit(&self, commit: Commit<'_>) -> Result<Committed, Refused> {
+        loop {
+            let layout = self.layout.load();
+            let mut state = layout.tablet(commit.hash).write();
+            if state.owns(commit.hash) {
+                let mut committed = state.commit(&commit, &self.switches, &self.budget)?;
+                committed.grown = state.len() > self.options.tablet_objects;
+                return Ok(committed);
+            }
+        }
+    }
+
+    fn insert_entry(&self, index: IndexId, entry: &[u8]) -> Result<Grown, Refused> {
+        loop {
+            let layout = self.layout.load();
+            let Some(slot) = layout.index(index) else { return Err(Refused::Schema) };
+            let mut state = slot.parts.of(entry).0.write();
+            if state.dropped {
+                return Err(Refused::Schema);
+            }
+            if !state.owns(entry) {
+                continue;
+            }
+            self.budget.admit(entry.len())?;
+            let before_bytes = state.memory_bytes();
+            state.tree.insert(entry);
+            self.budget.count(before_bytes, state.memory_bytes());
+            let may_split = matches!(*slot.parts, Parts::Ranges(_));
+            return Ok(may_split && state.tree.len() > self.options.indexlet_entries);
+        }
+    }
+
+    fn remove_entry(&self, index: IndexId, entry: &[u8]) {
+        loop {
+            let layout = self.layout.load();
+            let Some(slot) = layout.index(index) else { return };
+            let mut state = slot.parts.of(entry).0.write();
+            if state.dropped {
+                return;
+            }
+            if !state.owns(entry) {
+                continue;
+            }
+            let before_bytes = state.memory_bytes();
+            state.tree.remove(entry);
+            return self.budget.count(before_bytes, state.memory_bytes());
+        }
+    }
+
+    #[inline]
+    fn scan(
+        &self,
+        view: &mut Guard<Arc<Layout>>,
+        index: IndexId,
+        incarnation: Option<u64>,
+        cursor: &mut Cursor,
+        batch: &mut Batch,
+    ) -> Result<u64, Error> {
+        loop {
+            self.check_exists(view)?;
+            let slot =
+                view.index(index).filter(|slot| incarnation.is_none_or(|i| i == slot.incarnation));
+            let slot = slot.ok_or(match incarnation {
+                Some(_) => Error::IndexDropped { index },
+                None => Error::NoIndex { index },
+            })?;
+            if !slot.readable {
+                return Err(Error::IndexBuilding { index });
+            }
+            if cursor.done {
+                return Ok(slot.incarnation);
+            }
+            match &*slot.parts {
+                Parts::Ranges(ranges) => self.scan_range(ranges, cursor, batch),
+                Parts::Colocated(parts) => super::colocated::scan(parts, cursor, batch),
+            }
+            if cursor.done || batch.len() > 0 {
+                return Ok(slot.incarnation);
+            }
+            *view = self.layout.load();
+        }
+    }
+
+    fn add_index(&self, index: IndexId) -> Result<u64, Error> {
+        self.add(index)
+    }
+
+    fn open_index(&self, index: IndexId, incarnation: u64) -> Result<(), Error> {
+        self.open(index, incarnation)
+    }
+
+    fn delete_index(&self, index: IndexId) -> Result<(), Error> {
+        self.delete(index)
+    }
+
+    fn hashes(&self, cursor: &mut HashCursor, hashes: &mut Vec<u64>) -> bool {
+        let Some((suffix, depth)) = cursor.0.pop() else { return false };
+        loop {
+            let layout = self.layout.load();
+            let hash = u64::from(suffix) << 32;
+            let state = layout.tablet(hash).read();
+            if !state.owns(hash) {
+                continue;
+            }
+            // The other shares of what was to be visited are with the tablets split off this one.
+            for bit in depth..state.depth {
+                let other = (state.suffix & ((1 << bit) - 1)) | (!state.suffix & (1 << bit));
+                cursor.0.push((other, bit + 1));
+            }
+            state.hashes(&self.switches, hashes);
+            return true;
+        }
+    }
+
+    fn split_grown(&self, hash: u64, index: Option<(IndexId, &[u8])>) {
+        self.split_grown_tablet(hash);
+        if let Some((index, entry)) = index {
+            self.split_grown_indexlet(index, entry);
+        }
+    }
+}
+
+impl Memory {
+    #[inline]
+    pub(crate) fn check_exists(&self, layout: &Layout) -> Result<(), Error> {
+        if layout.dropped {
+            return Err(Error::TableDropped { name: self.name.clone() });
+        }
+        Ok(())
+    }
+
+    /// Scans the indexlet in which the cursor is, as far as that one owns.
+    #[inline]
+    fn scan_range(&self, ranges: &[Range], cursor: &mut Cursor, batch: &mut Batch) {
+        let position = match cursor.direction {
+            Direction::Forward => parts::position(ranges, &cursor.from),
+            Direction::Backward => parts::position_below(ranges, cursor.upper()),
+        };
+        let state = ranges[position].indexlet.read();
+        let unbounded = self.switches.on(Mutant::ScanNotBoundedByOwnership);
+        let owned = match cursor.direction {
+            Direction::Forward => state.owns(&cursor.from),
+            Direction::Backward => state.owns_below(cursor.upper()),
+        };
+        if state.dropped || !(owned || unbounded) {
+            // An old map: the caller looks at the new one.
+            return;
+        }
+        fill(&state, cursor, batch);
+        if batch.is_full() {
+            cursor.pass(batch.get(batch.len() - 1));
+        } else if unbounded {
+            let high = ranges.get(position + 1).map(|next| &*next.low);
+            cursor.pass_part(&ranges[position].low, high);
+        } else {
+            cursor.pass_part(&state.low, state.high.as_deref());
+        }
+    }
+}
+
+/// Appends the entries of an indexlet that are in the cursor's range, up to the batch's limit.
+pub(super) fn fill(state: &IndexletState, cursor: &Cursor, batch: &mut Batch) {
+    let from = match (cursor.from_seen, cursor.from.is_empty()) {
+        (true, _) => Bound::Excluded(&cursor.from[..]),
+        (false, false) => Bound::Included(&cursor.from[..]),
+        (false, true) => Bound::Unbounded,
+    };
+    let to = cursor.upper().map_or(Bound::Unbounded, Bound::Excluded);
+    state.tree.scan(from, to, cursor.direction, |entry| {
+        batch.push(entry);
+        if batch.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+}

@@ -1,0 +1,65 @@
+//! What can be chosen when a store is made.
+
+use crate::mutant::Switches;
+
+/// Where the entries of an index are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// By key range, apart from the objects: a lookup touches only the indexlets of its range.
+    Ranges,
+    /// In this many parts by hash of the primary key, as if beside the tablets: every lookup asks
+    /// all parts and merges. The baseline that [`Placement::Ranges`] is compared with.
+    Colocated {
+        /// Number of parts, at least one.
+        parts: usize,
+    },
+}
+
+/// Settings of a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// An indexlet with more entries than this is split in its middle.
+    pub indexlet_entries: usize,
+    /// A tablet with more objects than this is split in two.
+    pub tablet_objects: usize,
+    /// Number of locks per table that writers of different primary keys share, rounded up to a
+    /// power of two.
+    pub stripes: usize,
+    /// Where index entries are kept.
+    pub placement: Placement,
+    /// Writes that would take the store over this are refused; `None` for no limit.
+    pub memory_limit_bytes: Option<u64>,
+    /// Wrong behaviour to turn on.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<crate::mutant::Mutant>,
+    #[cfg(test)]
+    pub(crate) switches: Switches,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            indexlet_entries: 65_536,
+            // A hash table of 2^14 buckets is then just full, and its halves of 2^13 nearly so.
+            tablet_objects: 14_000,
+            stripes: 256,
+            placement: Placement::Ranges,
+            memory_limit_bytes: None,
+            #[cfg(feature = "mutants")]
+            mutant: None,
+            #[cfg(test)]
+            switches: Switches::default(),
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn switches(&self) -> Switches {
+        #[cfg(test)]
+        return self.switches;
+        #[cfg(all(feature = "mutants", not(test)))]
+        return Switches { mutant: self.mutant };
+        #[cfg(not(any(test, feature = "mutants")))]
+        Switches {}
+    }
+}

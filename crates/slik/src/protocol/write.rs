@@ -1,0 +1,219 @@
+//! The ordered write: check, insert the new entries, commit the object, remove the old entries,
+//! all under the lock of the primary key.
+//!
+//! Whatever a reader sees in between, an object that bears a key has an entry under it. Entries of
+//! unchanged keys are left alone. What is refused takes back the entries it inserted, save those
+//! that the object there bears.
+
+use std::ops::ControlFlow;
+
+use crate::entry;
+use crate::error::Error;
+use crate::mutant::Mutant;
+use crate::object::{self, Key, ObjectRef};
+use crate::schema::IndexId;
+use crate::scratch::WriteScratch;
+use crate::substrate::{Commit, Committed, Expected, Refused, Substrate};
+
+/// Writes an object; gives its new version.
+pub(crate) fn write<S: Substrate>(
+    substrate: &S,
+    primary: &[u8],
+    keys: &[Key<'_>],
+    value: &[u8],
+    expected: Expected,
+    scratch: &mut WriteScratch,
+) -> Result<u64, Error> {
+    object::check(primary, keys, value)?;
+    object::encode(primary, keys, value, &mut scratch.image);
+    let committed = change(substrate, primary, true, expected, scratch)?;
+    Ok(committed.version.unwrap_or_default())
+}
+
+/// Removes an object; gives the version it had, if there was one.
+pub(crate) fn remove<S: Substrate>(
+    substrate: &S,
+    primary: &[u8],
+    expected: Expected,
+    scratch: &mut WriteScratch,
+) -> Result<Option<u64>, Error> {
+    object::check(primary, &[], &[])?;
+    Ok(change(substrate, primary, false, expected, scratch)?.version)
+}
+
+fn change<S: Substrate>(
+    substrate: &S,
+    primary: &[u8],
+    put: bool,
+    expected: Expected,
+    scratch: &mut WriteScratch,
+) -> Result<Committed, Error> {
+    let hash = substrate.switches().hash(primary);
+    let mut write = Write { substrate, primary, hash, put, expected, grown: None, collides: false };
+    let committed = loop {
+        let lock = substrate.lock_key(hash);
+        match write.attempt(lock, scratch)? {
+            Ok(committed) => break committed,
+            Err(Refused::Schema) => {}
+            Err(Refused::Version { expected, current }) => {
+                return Err(Error::VersionMismatch { expected, current });
+            }
+            Err(Refused::Memory { used_bytes, limit_bytes }) => {
+                return Err(Error::MemoryLimit { used_bytes, limit_bytes });
+            }
+        }
+    };
+    if write.grown.is_some() || committed.grown {
+        let indexlet = write.grown.map(|index| (index, &scratch.grown[..]));
+        substrate.split_grown(hash, indexlet);
+    }
+    Ok(committed)
+}
+
+struct Write<'a, S> {
+    substrate: &'a S,
+    primary: &'a [u8],
+    hash: u64,
+    /// The scratch's image is to be put; else the object is to be removed.
+    put: bool,
+    expected: Expected,
+    /// The index of an indexlet found too large; the entry is in the scratch.
+    grown: Option<IndexId>,
+    /// Another object has the same hash, so that entries may be shared with it.
+    collides: bool,
+}
+
+impl<S: Substrate> Write<'_, S> {
+    fn attempt(
+        &mut self,
+        lock: S::KeyLock<'_>,
+        scratch: &mut WriteScratch,
+    ) -> Result<Result<Committed, Refused>, Error> {
+        let switches = self.substrate.switches();
+        self.substrate.schema(&mut scratch.schema)?;
+        let current = self.read_current(&mut scratch.old);
+        if let Err(refused) = self.expected.check(current) {
+            if switches.on(Mutant::RefusedWriteRemovesLiveEntries) {
+                self.take_back(false, scratch);
+            }
+            return Ok(Err(refused));
+        }
+        let had_object = current.is_some();
+        if self.put && had_object && same_keys(scratch) {
+            return Ok(self.commit(scratch));
+        }
+        if switches.on(Mutant::RemoveBeforeCommit) && had_object {
+            self.remove_old(scratch);
+        }
+        if switches.on(Mutant::CommitBeforeInsert) {
+            let committed = self.commit(scratch);
+            return Ok(committed.and_then(|committed| {
+                self.insert_new(had_object, scratch)?;
+                if had_object {
+                    self.remove_old(scratch);
+                }
+                Ok(committed)
+            }));
+        }
+        let committed = self.insert_new(had_object, scratch).and_then(|()| self.commit(scratch));
+        if committed.is_err() {
+            self.take_back(had_object, scratch);
+        } else if had_object {
+            if switches.on(Mutant::RemovalWithoutKeyLock) {
+                drop(lock);
+            }
+            self.remove_old(scratch);
+        }
+        Ok(committed)
+    }
+
+    /// Copies the object to be replaced, but for its value; gives its version.
+    fn read_current(&mut self, old: &mut Vec<u8>) -> Option<u64> {
+        let mut current = None;
+        self.collides = false;
+        self.substrate.read(&mut self.substrate.view(), self.hash, |object| {
+            if object.primary() == self.primary {
+                current = Some(object.version());
+                old.clear();
+                old.extend_from_slice(object.head());
+            } else {
+                self.collides = true;
+            }
+            ControlFlow::Continue(())
+        });
+        current
+    }
+
+    fn commit(&self, scratch: &WriteScratch) -> Result<Committed, Refused> {
+        self.substrate.commit(Commit {
+            hash: self.hash,
+            primary: self.primary,
+            object: self.put.then_some(&scratch.image),
+            expected: self.expected,
+            generation: scratch.schema.generation,
+        })
+    }
+
+    /// Inserts the entries of the keys that the old object does not bear.
+    fn insert_new(&mut self, had_object: bool, scratch: &mut WriteScratch) -> Result<(), Refused> {
+        if !self.put {
+            return Ok(());
+        }
+        for (index, key) in ObjectRef::new(&scratch.image).keys() {
+            let borne = had_object && ObjectRef::new(&scratch.old).bears(index, key);
+            if borne || !scratch.schema.has(index) {
+                continue;
+            }
+            entry::encode(key, self.hash, &mut scratch.entry);
+            if self.substrate.insert_entry(index, &scratch.entry)? {
+                self.grown = Some(index);
+                scratch.grown.clone_from(&scratch.entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the entries of the new object that the old one does not bear.
+    fn take_back(&self, had_object: bool, scratch: &mut WriteScratch) {
+        if !self.put {
+            return;
+        }
+        for (index, key) in ObjectRef::new(&scratch.image).keys() {
+            if !(had_object && ObjectRef::new(&scratch.old).bears(index, key)) {
+                entry::encode(key, self.hash, &mut scratch.entry);
+                self.remove_entry(index, key, &scratch.entry);
+            }
+        }
+    }
+
+    /// Removes the entries of the old object that the new one does not bear.
+    fn remove_old(&self, scratch: &mut WriteScratch) {
+        for (index, key) in ObjectRef::new(&scratch.old).keys() {
+            let kept = self.put && ObjectRef::new(&scratch.image).bears(index, key);
+            if !kept && scratch.schema.has(index) {
+                entry::encode(key, self.hash, &mut scratch.entry);
+                self.remove_entry(index, key, &scratch.entry);
+            }
+        }
+    }
+
+    /// Removes an entry unless another object of the same hash bears the key. That object cannot
+    /// change meanwhile: having the same hash, it has the same lock.
+    fn remove_entry(&self, index: IndexId, key: &[u8], entry: &[u8]) {
+        let mut shared = false;
+        if self.collides && !self.substrate.switches().on(Mutant::RemovalIgnoresCollisions) {
+            self.substrate.read(&mut self.substrate.view(), self.hash, |object| {
+                shared |= object.primary() != self.primary && object.bears(index, key);
+                ControlFlow::Continue(())
+            });
+        }
+        if !shared {
+            self.substrate.remove_entry(index, entry);
+        }
+    }
+}
+
+/// Whether new and old object have the same keys in the same order: the usual overwrite.
+fn same_keys(scratch: &WriteScratch) -> bool {
+    ObjectRef::new(&scratch.image).key_section() == ObjectRef::new(&scratch.old).key_section()
+}

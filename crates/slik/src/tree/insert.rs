@@ -1,0 +1,157 @@
+//! Insertion, and the splits it causes.
+
+use super::arena::NONE;
+use super::node::{Inner, Leaf, Step};
+use super::page::{FIXED, Page};
+use super::{LONGEST_ENTRY, Limits, Tree, separator};
+
+/// Where in the whole set a new string comes: at its ends more of the same are expected, and a
+/// node that splits there leaves a nearly full one behind.
+#[derive(Clone, Copy)]
+enum Arrival {
+    First,
+    Inside,
+    Last,
+}
+
+impl Arrival {
+    /// How much of `whole` stays in the left node of a split.
+    fn left_share(self, whole: usize) -> usize {
+        match self {
+            Arrival::First => whole / 16,
+            Arrival::Inside => whole / 2,
+            Arrival::Last => whole - whole / 16,
+        }
+    }
+}
+
+impl Tree {
+    /// Puts an entry in; `false` if it was there. O(log n).
+    ///
+    /// # Panics
+    /// If the entry is longer than [`LONGEST_ENTRY`]: the owner limits its keys.
+    pub(crate) fn insert(&mut self, entry: &[u8]) -> bool {
+        assert!(entry.len() <= LONGEST_ENTRY, "an entry has at most {LONGEST_ENTRY} bytes");
+        let leaf = self.leaf_of(entry);
+        let page = &mut self.leaves[leaf].page;
+        let Err(at) = page.find(entry) else { return false };
+        if fits(page, entry, &self.limits) {
+            page.insert(at, entry);
+        } else {
+            self.insert_by_splitting(entry, at);
+        }
+        self.len += 1;
+        true
+    }
+
+    /// Splits the entry's leaf in two and puts it in one of them, at `at` of the old leaf.
+    fn insert_by_splitting(&mut self, entry: &[u8], at: usize) {
+        let (path, number) = self.path_to(entry);
+        let leaf = &self.leaves[number];
+        let arrival = match at {
+            _ if at == leaf.page.len() && leaf.next == NONE => Arrival::Last,
+            0 if leaf.previous == NONE => Arrival::First,
+            _ => Arrival::Inside,
+        };
+        let (left, right) = split_with(&leaf.page, at, entry, arrival);
+        let separator = separator(&left.entry(left.len() - 1), &right.entry(0));
+
+        let next = leaf.next;
+        let new = self.leaves.add(Leaf { page: right, previous: number, next });
+        if next != NONE {
+            self.leaves[next].previous = new;
+        }
+        let leaf = &mut self.leaves[number];
+        leaf.page = left;
+        leaf.next = new;
+        self.insert_child(path, separator, new, arrival);
+    }
+
+    /// Puts a node right of the one that the path leads to, splitting inner nodes upwards as
+    /// needed.
+    fn insert_child(
+        &mut self,
+        path: Vec<Step>,
+        mut separator: Vec<u8>,
+        mut child: u32,
+        arrival: Arrival,
+    ) {
+        for Step { inner: number, child: place } in path.into_iter().rev() {
+            let inner = &mut self.inners[number];
+            inner.insert_after(place, &separator, child);
+            let count = inner.separators.len();
+            let within = count < self.limits.inner_children
+                && inner.separators.used_bytes() <= self.limits.inner_bytes;
+            // Three separators make two nodes of one each, and one for their parent.
+            if within || count < 3 {
+                return;
+            }
+            let at = middle_of(&inner.separators, arrival);
+            let (middle, right) = inner.split(at);
+            separator = middle;
+            child = self.inners.add(right);
+        }
+        let mut root = Inner::default();
+        root.children[0] = self.root;
+        root.insert_after(0, &separator, child);
+        self.root = self.inners.add(root);
+        self.height += 1;
+    }
+}
+
+/// Whether the page may take the string without a split.
+fn fits(page: &Page, string: &[u8], limits: &Limits) -> bool {
+    page.len() < limits.leaf_entries
+        && (page.len() == 0 || page.used_bytes_with(string) <= limits.leaf_bytes)
+}
+
+/// The strings of a page, and one more that belongs at `at`, in two pages, neither empty.
+fn split_with(page: &Page, at: usize, string: &[u8], arrival: Arrival) -> (Page, Page) {
+    let count = page.len();
+    let cut = if page.prefix_shared_with(string) < page.prefix_len() {
+        // It is below or above all of the page, whose prefix would get shorter for its sake.
+        if at == 0 { 1 } else { count }
+    } else {
+        cut_with(page, at, string, arrival)
+    };
+    let mut left = page.copy(0..if at < cut { cut - 1 } else { cut });
+    let mut right = page.copy(left.len()..count);
+    if at < cut {
+        left.insert(at, string);
+    } else {
+        right.insert(at - cut, string);
+    }
+    (left, right)
+}
+
+/// How many strings, the new one at `at` counted, go to the left of a split: those with the
+/// arrival's share of the bytes, and at least one to either side.
+fn cut_with(page: &Page, at: usize, string: &[u8], arrival: Arrival) -> usize {
+    let count = page.len();
+    let new = FIXED + string.len() - page.prefix_len();
+    let share = arrival.left_share(page.used_bytes() - page.prefix_len() + new);
+    let mut bytes = 0;
+    for cut in 0..count {
+        bytes += match cut {
+            _ if cut < at => FIXED + page.piece(cut).tail.len(),
+            _ if cut == at => new,
+            _ => FIXED + page.piece(cut - 1).tail.len(),
+        };
+        if bytes >= share {
+            return cut + 1;
+        }
+    }
+    count
+}
+
+/// The separator of an inner node that goes up when it splits; at least one stays on either side.
+fn middle_of(separators: &Page, arrival: Arrival) -> usize {
+    let count = separators.len();
+    let share = arrival.left_share(separators.used_bytes() - separators.prefix_len());
+    let mut bytes = 0;
+    let at = (0..count).find(|at| {
+        bytes += FIXED + separators.piece(*at).tail.len();
+        bytes >= share
+    });
+    at.unwrap_or(count).clamp(1, count - 2)
+}

@@ -1,0 +1,151 @@
+//! Scans over a range of entries, both ways.
+
+use std::ops::{Bound, ControlFlow};
+
+use super::arena::NONE;
+use super::page::{HEAD, Page};
+use super::{Direction, Tree};
+
+/// Entries up to this many bytes are put together on the stack.
+const SHORT: usize = 128;
+
+impl Tree {
+    /// Calls `visit` with each entry between the bounds, upwards or downwards, until it says
+    /// [`ControlFlow::Break`]. Bounds in the wrong order have nothing between them. O(log n) to
+    /// begin, and O(1) for each entry visited.
+    pub(crate) fn scan(
+        &self,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+        direction: Direction,
+        visit: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) {
+        // A visitor that breaks ends the scan as the last entry does.
+        let _ = match direction {
+            Direction::Forward => self.scan_up(from, to, visit),
+            Direction::Backward => self.scan_down(from, to, visit),
+        };
+    }
+
+    fn scan_up(
+        &self,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+        mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut buffer = Buffer::new();
+        let mut leaf = match from {
+            Bound::Included(entry) | Bound::Excluded(entry) => &self.leaves[self.leaf_of(entry)],
+            Bound::Unbounded => &self.leaves[self.first_leaf()],
+        };
+        let mut at = before_lower(&leaf.page, from);
+        loop {
+            let end = before_upper(&leaf.page, to);
+            buffer.begin(&leaf.page);
+            for place in at..end {
+                visit(buffer.entry(&leaf.page, place))?;
+            }
+            if end < leaf.page.len() || leaf.next == NONE {
+                return ControlFlow::Continue(());
+            }
+            leaf = &self.leaves[leaf.next];
+            at = 0;
+        }
+    }
+
+    fn scan_down(
+        &self,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+        mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut buffer = Buffer::new();
+        let mut leaf = match to {
+            Bound::Included(entry) | Bound::Excluded(entry) => &self.leaves[self.leaf_of(entry)],
+            Bound::Unbounded => &self.leaves[self.last_leaf()],
+        };
+        let mut end = before_upper(&leaf.page, to);
+        loop {
+            let at = before_lower(&leaf.page, from);
+            buffer.begin(&leaf.page);
+            for place in (at..end).rev() {
+                visit(buffer.entry(&leaf.page, place))?;
+            }
+            if at > 0 || leaf.previous == NONE {
+                return ControlFlow::Continue(());
+            }
+            leaf = &self.leaves[leaf.previous];
+            end = leaf.page.len();
+        }
+    }
+}
+
+/// How many entries of the page are below a range with this lower bound.
+#[inline]
+fn before_lower(page: &Page, from: Bound<&[u8]>) -> usize {
+    match from {
+        Bound::Included(entry) => below(page, entry),
+        Bound::Excluded(entry) => not_above(page, entry),
+        Bound::Unbounded => 0,
+    }
+}
+
+/// How many entries of the page are below the end of a range with this upper bound.
+#[inline]
+fn before_upper(page: &Page, to: Bound<&[u8]>) -> usize {
+    match to {
+        Bound::Included(entry) => not_above(page, entry),
+        Bound::Excluded(entry) => below(page, entry),
+        Bound::Unbounded => page.len(),
+    }
+}
+
+#[inline]
+fn below(page: &Page, entry: &[u8]) -> usize {
+    page.find(entry).unwrap_or_else(|place| place)
+}
+
+#[inline]
+fn not_above(page: &Page, entry: &[u8]) -> usize {
+    page.find(entry).map_or_else(|place| place, |place| place + 1)
+}
+
+/// Where entries are put together from prefix, head and tail.
+struct Buffer {
+    short: [u8; SHORT],
+    long: Vec<u8>,
+}
+
+impl Buffer {
+    #[inline]
+    fn new() -> Buffer {
+        Buffer { short: [0; SHORT], long: Vec::new() }
+    }
+
+    /// Makes ready for the entries of a page.
+    #[inline]
+    fn begin(&mut self, page: &Page) {
+        if page.prefix_len() + HEAD <= SHORT {
+            self.short[..page.prefix_len()].copy_from_slice(page.prefix());
+        }
+    }
+
+    /// An entry of the page that the buffer was made ready for.
+    #[inline]
+    fn entry(&mut self, page: &Page, at: usize) -> &[u8] {
+        let piece = page.piece(at);
+        let head_at = page.prefix_len();
+        let tail_at = head_at + HEAD;
+        let end = tail_at + piece.tail.len();
+        if end <= SHORT {
+            self.short[head_at..tail_at].copy_from_slice(&piece.head.to_be_bytes());
+            self.short[tail_at..end].copy_from_slice(piece.tail);
+            // Only an entry without a tail may have a head of less than 8 bytes.
+            &self.short[..head_at + piece.head_len + piece.tail.len()]
+        } else {
+            self.long.clear();
+            page.write_entry(at, &mut self.long);
+            &self.long
+        }
+    }
+}
