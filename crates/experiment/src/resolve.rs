@@ -69,7 +69,7 @@ fn resolve_repeats(spec: &Spec) -> Result<Repeats, PlanError> {
 
 fn expand(spec: Spec, extras: Extras) -> Result<Vec<Cell>, PlanError> {
     let systems = match spec.systems {
-        None => vec![SystemSpec::Name("null".into()), SystemSpec::Name("memory".into())],
+        None => vec![SystemSpec::Name("null".into()), SystemSpec::Name("slik".into())],
         Some(systems) => systems,
     };
     let systems = systems.into_iter().map(resolve_system).collect::<Result<Vec<_>, _>>()?;

@@ -27,6 +27,7 @@ mod postgres;
 mod redis;
 #[cfg(any(test, feature = "fuzzing"))]
 mod replay;
+mod slik;
 mod sqlite;
 
 pub use registry::{Driver, Layout, Opening, Place, SettingDoc, Settings, Target};

@@ -4,12 +4,13 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
-use crate::{System, SystemError, memcached, memory, null, postgres, redis, sqlite};
+use crate::{System, SystemError, memcached, memory, null, postgres, redis, slik, sqlite};
 
 /// Every driver, in the order in which `assay systems` lists them.
 pub static DRIVERS: &[&Driver] = &[
     &null::DRIVER,
     &memory::DRIVER,
+    &slik::DRIVER,
     &sqlite::DRIVER,
     &redis::REDIS,
     &redis::VALKEY,

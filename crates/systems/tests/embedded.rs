@@ -41,6 +41,21 @@ fn memory_conforms() {
 }
 
 #[test]
+fn slik_conforms_with_an_index_and_without() {
+    for layout in ["indexed", "object"] {
+        let folder = tempfile::tempdir().unwrap();
+        Candidate {
+            driver: "slik",
+            layout,
+            content: Content::Bytes,
+            updates: Updates::Isolated,
+            durability: Durability::None,
+        }
+        .conforms(|| embedded(&folder));
+    }
+}
+
+#[test]
 fn sqlite_rows_conform_at_every_durability() {
     for durability in Durability::ALL {
         let folder = tempfile::tempdir().unwrap();
@@ -181,10 +196,11 @@ fn a_stall_happens_at_its_operation() {
 #[test]
 fn a_slowdown_takes_its_fraction_of_the_loop() {
     let mut session = memory_with("slowdown", "2");
-    read(&mut session);
+    // 32 operations are slowed down together.
+    (0..32).for_each(|_| read(&mut session));
     let start = Instant::now();
     thread::sleep(Duration::from_millis(5));
-    read(&mut session);
+    (0..32).for_each(|_| read(&mut session));
     // The loop took 5 ms at least, and the session adds twice that.
     assert!(start.elapsed() >= Duration::from_millis(15), "{:?}", start.elapsed());
 }
