@@ -26,8 +26,12 @@ bench-verdicts RUNS="20":
     cargo build --release --package assay --package assay-bench
     target/release/assay-bench verdicts {{RUNS}}
 
-# Both benchmarks
-bench: bench-harness bench-verdicts
+# What slik promises, against embedded stores (parts: lookup overwrite size indexes threads memory ranges)
+bench-slik *PARTS:
+    cargo run --release --package assay-bench --bin assay-bench -- slik {{PARTS}}
+
+# All three benchmarks
+bench: bench-harness bench-verdicts bench-slik
 
 # How long a default build takes from nothing
 bench-build:

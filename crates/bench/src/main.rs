@@ -1,15 +1,17 @@
 //! What Assay promises of its own speed, measured: our code and its peer in turns, in one run, as
-//! ratios. `just bench-harness` and `just bench-verdicts` run it; `docs/performance.md` holds the
-//! figures.
+//! ratios. `just bench-harness`, `just bench-verdicts` and `just bench-slik` run it;
+//! `docs/performance.md` holds the figures.
 
 mod memcached;
 mod no_db;
 mod peers;
 mod postgres;
 mod redis;
+mod slik;
 mod stand;
 mod table;
 mod verdicts;
+mod ycsb;
 
 use std::process::ExitCode;
 
@@ -17,7 +19,7 @@ use anyhow::bail;
 use stand::Stand;
 
 const USAGE: &str =
-    "usage: assay-bench harness [no-db|redis|memcached|postgres]… | verdicts [RUNS]";
+    "usage: assay-bench harness [no-db|redis|memcached|postgres]… | verdicts [RUNS] | slik …";
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -39,6 +41,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
         Some(("harness", parts)) => harness(parts),
         Some(("verdicts", [])) => verdicts::run(20),
         Some(("verdicts", [runs])) => verdicts::run(runs.parse()?),
+        Some(("slik", arguments)) => slik::run(arguments),
         _ => bail!(USAGE),
     }
 }
@@ -57,6 +60,7 @@ fn harness(parts: &[String]) -> anyhow::Result<()> {
     }
     if wanted("redis") {
         redis::run(&stand)?;
+        ycsb::run(&stand)?;
     }
     if wanted("memcached") {
         memcached::run(&stand)?;

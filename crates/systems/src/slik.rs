@@ -8,7 +8,7 @@
 
 use std::ops::ControlFlow;
 
-use ::slik::{Error, Key, Query, Store, Table};
+use ::slik::{Error, Query, Store, Table};
 use assay_model::{
     Answer, Capabilities, FailureKind, FieldValue, Fields, Operation, Outcome, Support,
 };

@@ -1,0 +1,110 @@
+//! redb, on its backend in memory: a table from primary key to object, and a multimap table from
+//! secondary to primary key.
+//!
+//! The cache (1 GiB, as is usual) holds all of it. Lookups share the tables of one read
+//! transaction for as long as nothing is written. An overwrite is one write transaction with
+//! `Durability::None`.
+
+use redb::{
+    Database, Durability, MultimapTableDefinition, ReadOnlyMultimapTable, ReadOnlyTable,
+    ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction, backends::InMemoryBackend,
+};
+
+use super::{Contender, no_object, parts, record};
+use crate::slik::objects::{INDEX, digest, primary, secondary, value};
+
+type Bytes = &'static [u8];
+
+const OBJECTS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("objects");
+const BY_SECONDARY: MultimapTableDefinition<'_, Bytes, Bytes> =
+    MultimapTableDefinition::new("by_secondary");
+
+/// A database with two tables.
+pub struct Redb {
+    /// The snapshot that lookups read, dropped by a write.
+    reading: Option<(ReadOnlyMultimapTable<Bytes, Bytes>, ReadOnlyTable<Bytes, Bytes>)>,
+    database: Database,
+    record: Vec<u8>,
+}
+
+impl Redb {
+    /// An empty one.
+    pub fn open() -> anyhow::Result<Redb> {
+        let database = Database::builder().create_with_backend(InMemoryBackend::new())?;
+        Ok(Redb { reading: None, database, record: Vec::new() })
+    }
+
+    fn write(&self) -> anyhow::Result<WriteTransaction> {
+        let mut writing = self.database.begin_write()?;
+        writing.set_durability(Durability::None)?;
+        Ok(writing)
+    }
+}
+
+impl Contender for Redb {
+    fn load(&mut self, objects: u32) -> anyhow::Result<()> {
+        let writing = self.write()?;
+        {
+            let mut table = writing.open_table(OBJECTS)?;
+            let mut index = writing.open_multimap_table(BY_SECONDARY)?;
+            for number in 0..objects {
+                let (primary, secondary) = (primary(number), secondary(INDEX, number, 0));
+                let record = record(&secondary, &value(number, 0));
+                table.insert(primary.as_slice(), record.as_slice())?;
+                index.insert(secondary.as_slice(), primary.as_slice())?;
+            }
+        }
+        writing.commit()?;
+        Ok(())
+    }
+
+    #[inline]
+    fn lookup(&mut self, secondary: &[u8]) -> anyhow::Result<Option<u64>> {
+        let (index, objects) = match &self.reading {
+            Some(reading) => reading,
+            None => {
+                let reading = self.database.begin_read()?;
+                let index = reading.open_multimap_table(BY_SECONDARY)?;
+                self.reading.insert((index, reading.open_table(OBJECTS)?))
+            }
+        };
+        let Some(primary) = index.get(secondary)?.next().transpose()? else { return Ok(None) };
+        let primary = primary.value();
+        let Some(record) = objects.get(primary)? else { return Ok(None) };
+        Ok(Some(digest(primary, parts(record.value())?.1)))
+    }
+
+    #[inline]
+    fn overwrite(&mut self, primary: &[u8], secondary: &[u8], value: &[u8]) -> anyhow::Result<()> {
+        self.reading = None;
+        let writing = self.write()?;
+        {
+            let mut table = writing.open_table(OBJECTS)?;
+            let changes = {
+                let object = table.get(primary)?.ok_or_else(no_object)?;
+                self.record.clear();
+                self.record.extend_from_slice(object.value());
+                parts(&self.record)?.0 != secondary
+            };
+            if changes {
+                let mut index = writing.open_multimap_table(BY_SECONDARY)?;
+                index.remove(parts(&self.record)?.0, primary)?;
+                index.insert(secondary, primary)?;
+            }
+            self.record.clear();
+            self.record.extend_from_slice(secondary);
+            self.record.extend_from_slice(value);
+            table.insert(primary, self.record.as_slice())?;
+        }
+        writing.commit()?;
+        Ok(())
+    }
+
+    fn account_bytes(&mut self) -> anyhow::Result<Option<u64>> {
+        let writing = self.database.begin_write()?;
+        let stats = writing.stats()?;
+        let bytes = stats.stored_bytes() + stats.metadata_bytes() + stats.fragmented_bytes();
+        writing.abort()?;
+        Ok(Some(bytes))
+    }
+}
