@@ -139,6 +139,7 @@ impl Store<'_> {
             seed: self.cell.seed,
             first,
             before: Duration::ZERO,
+            lead_in: Duration::ZERO,
             extent: Extent::Time(time),
             cooldown: Duration::ZERO,
             schedule: None,

@@ -45,18 +45,18 @@ fn a_run_without_an_experiment_weighs_the_embedded_stores() {
     {
         assert!(finished.stdout.contains(column), "{column}\n{finished}");
     }
-    for system in ["null", "memory", "sqlite"] {
+    for system in ["null", "slik", "memory", "sqlite"] {
         assert!(finished.stdout.contains(system), "{system}\n{finished}");
     }
     // A line a trial, and where the records are.
     finished.says(&[
-        "[48/48]",
+        "[64/64]",
         "records: ",
         &place.only_run().file_name().unwrap().to_string_lossy(),
     ]);
 
     let records = place.records();
-    assert_eq!(records.len(), 4 * 2 * 3 * 2);
+    assert_eq!(records.len(), 4 * 2 * 4 * 2);
     assert_eq!(place.status(), "finished");
     for record in &records {
         assert_eq!(record["operations"], 2000);

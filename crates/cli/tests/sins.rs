@@ -314,6 +314,7 @@ fn a_client_thread_that_panics_cuts_the_phase_short_and_says_so() {
         seed: 1,
         first: 0,
         before: Duration::ZERO,
+        lead_in: Duration::ZERO,
         extent: Extent::Operations(1000),
         cooldown: Duration::ZERO,
         schedule: None,

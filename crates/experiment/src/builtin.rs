@@ -59,7 +59,7 @@ mod tests {
     fn the_default_experiment_can_be_planned() {
         let spec = crate::Spec::parse(DEFAULT, "default").unwrap();
         let plan = crate::Plan::resolve(spec, Default::default()).unwrap();
-        assert_eq!(plan.cells.len(), 12);
+        assert_eq!(plan.cells.len(), 16);
         assert!(plan.cells.iter().all(|cell| cell.unsupported.is_none()));
     }
 }

@@ -21,8 +21,12 @@ use crate::{
     spec::{Placement, Transport, Turns},
 };
 
-/// Stores that are up at once must fit into memory together: this many bytes of values.
+/// Stores that are up at once must fit into memory together, in bytes.
 const MOST_IN_TURNS: u64 = 2 << 30;
+
+/// Clients that are connected at once need file descriptors, of which a process often may have
+/// 1,024.
+const MOST_CLIENTS_IN_TURNS: u32 = 256;
 
 /// The driver that stores nothing.
 pub(crate) const NULL: &str = "null";
@@ -232,7 +236,7 @@ pub struct Extras {
 
 impl Plan {
     /// The cells of round `round` in the order in which they run: the systems of each workload and
-    /// load rotate. Cells of one entry take turns; the others of their load follow one by one.
+    /// load rotate, and every second round goes backwards. Cells of one entry take turns; the others of their load follow one by one.
     pub fn round(&self, round: u32) -> Vec<Vec<usize>> {
         let mut order: Vec<Vec<usize>> = Vec::with_capacity(self.cells.len());
         let mut start = 0;
@@ -242,20 +246,27 @@ impl Plan {
                 end += 1;
             }
             let length = end - start;
-            let systems = (0..length).map(|i| start + (i + round as usize) % length);
-            let mut in_turns: Option<(usize, u64)> = None;
+            let mut systems: Vec<usize> =
+                (0..length).map(|i| start + (i + round as usize / 2) % length).collect();
+            if round % 2 == 1 {
+                systems.reverse();
+            }
+            let mut in_turns: Option<(usize, u64, u32)> = None;
             for index in systems {
                 let cell = &self.cells[index];
                 match &mut in_turns {
-                    Some((entry, bytes))
-                        if cell.takes_turns() && *bytes + cell.bytes() <= MOST_IN_TURNS =>
+                    Some((entry, bytes, clients))
+                        if cell.takes_turns()
+                            && *bytes + cell.bytes() <= MOST_IN_TURNS
+                            && *clients + cell.clients <= MOST_CLIENTS_IN_TURNS =>
                     {
                         *bytes += cell.bytes();
+                        *clients += cell.clients;
                         order[*entry].push(index);
                     }
                     _ => {
                         if cell.takes_turns() {
-                            in_turns = Some((order.len(), cell.bytes()));
+                            in_turns = Some((order.len(), cell.bytes(), cell.clients));
                         }
                         order.push(vec![index]);
                     }
@@ -296,11 +307,13 @@ impl Cell {
             && self.system.settings.keys().all(known)
     }
 
-    /// About how many bytes of values are loaded.
+    /// About how much memory the records take, with what stores need beside the values.
     fn bytes(&self) -> u64 {
-        let longest =
-            u64::from(self.parameters.field_count) * self.parameters.field_length.greatest() as u64;
-        self.parameters.record_count.saturating_mul(longest)
+        const BESIDE_A_FIELD: u64 = 32;
+        const BESIDE_A_RECORD: u64 = 128;
+        let field = self.parameters.field_length.greatest() as u64 + BESIDE_A_FIELD;
+        let record = u64::from(self.parameters.field_count) * field + BESIDE_A_RECORD;
+        self.parameters.record_count.saturating_mul(record)
     }
 
     /// The driver of this cell's system.
@@ -344,7 +357,9 @@ impl Cell {
                 Duration::from_nanos(count.saturating_mul(if server { 20_000 } else { 2_000 }))
             }
         };
-        [load, phase(self.warmup), phase(self.measure)]
+        // In turns, each piece is led in to.
+        let turns = if self.takes_turns() { phase(self.measure) / 4 } else { Duration::ZERO };
+        [load, phase(self.warmup), phase(self.measure), turns]
             .into_iter()
             .fold(start, Duration::saturating_add)
     }

@@ -291,14 +291,16 @@ mod tests {
             let systems = r#"systems = ["memory@a", "sqlite", "redis", "postgres", "memory@b"]"#;
             plan(&format!("{systems}\nworkloads = [\"ycsb/a\"]\n{more}")).unwrap().round(1)
         };
-        let alone = [[1], [2], [3], [4], [0]];
-        assert_eq!(rounds(""), [vec![1], vec![2, 4, 0], vec![3]]);
+        let alone = [[4], [3], [2], [1], [0]];
+        assert_eq!(rounds(""), [vec![4, 2, 0], vec![3], vec![1]]);
         assert_eq!(rounds("durability = \"none\""), rounds(""));
         assert_eq!(rounds("turns = \"never\""), alone);
         assert_eq!(rounds("operations = 100"), alone);
         assert_eq!(rounds("rate = 10.0"), alone);
-        // Two of them fit into 2 GiB, three do not.
-        assert_eq!(rounds("records = 1_000_000"), [vec![1], vec![2, 4], vec![3], vec![0]]);
+        // Two of them have less than 2 GiB and 256 clients together, three have not.
+        let two = [vec![4, 2], vec![3], vec![1], vec![0]];
+        assert_eq!(rounds("records = 700_000"), two);
+        assert_eq!(rounds("clients = 100"), two);
     }
 
     #[test]

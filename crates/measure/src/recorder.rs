@@ -39,8 +39,9 @@ pub fn empty_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are constants and valid")
 }
 
-/// Which operations count: those intended to start at or after `from_ns` and before `until_ns`,
-/// however late they finish.
+/// Which operations count. A latency counts if its operation was intended to start at or after
+/// `from_ns` and before `until_ns`, however late it finishes; throughput counts what finishes in
+/// that time, whenever it started.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// The first nanosecond that counts.
@@ -137,25 +138,35 @@ impl Recorder {
     /// If `kind` was not announced to [`Recorder::new`].
     #[inline]
     pub fn record(&mut self, kind: OperationKind, times: Times, outcome: &Outcome) {
-        if times.intended_ns < self.window.from_ns || times.intended_ns >= self.window.until_ns {
+        let Window { from_ns, until_ns, .. } = self.window;
+        let has_latency = times.intended_ns >= from_ns && times.intended_ns < until_ns;
+        let in_window = times.finished_ns >= from_ns && times.finished_ns < until_ns;
+        if !has_latency && !in_window {
             return;
         }
         if times.finished_ns >= self.tick_end_ns {
-            self.close_ticks(times.finished_ns);
+            // What ends after the window belongs to its last moment: the next one may be another
+            // window's.
+            self.close_ticks(times.finished_ns.min(until_ns - 1));
+        }
+        if matches!(outcome, Outcome::Done) {
+            self.in_tick += u32::from(in_window);
+            self.finished_in_window += u64::from(in_window);
+        } else {
+            self.failed_in_window += u64::from(in_window);
+        }
+        if !has_latency {
+            return;
         }
         self.last_finish_ns = self.last_finish_ns.max(times.finished_ns);
         let response_ns = times.finished_ns.saturating_sub(times.intended_ns);
-        let in_window = u64::from(times.finished_ns < self.window.until_ns);
         if matches!(outcome, Outcome::Done) {
-            self.in_tick += 1;
-            self.finished_in_window += in_window;
             let recorder = self.kinds[kind.index()].as_mut().expect("the kind was announced");
             recorder.response.count(response_ns);
             if let Some(service) = &mut recorder.service {
                 service.now.count(times.finished_ns.saturating_sub(times.started_ns));
             }
         } else {
-            self.failed_in_window += in_window;
             self.record_failure(kind, response_ns, outcome);
         }
     }

@@ -11,7 +11,9 @@ use assay_measure::recorder::Window;
 /// When a phase counts and when it stops, known once every lane is ready.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
-    /// Which operations are recorded.
+    /// When lanes begin, on the clock: with the window, or before it.
+    pub begin_ns: u64,
+    /// What counts.
     pub window: Window,
     /// When lanes stop issuing, on the clock.
     pub stop_ns: u64,

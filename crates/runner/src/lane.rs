@@ -93,8 +93,10 @@ pub struct Lane<'p> {
     inserted: u64,
     failed_inserts: u64,
     waiting_cpu_ns: u64,
-    cpu_start_ns: u64,
+    cpu_start_ns: Option<u64>,
     cpu_in_window_ns: Option<u64>,
+    /// When the window opens or, once it has, closes.
+    edge_ns: u64,
 }
 
 impl<'p> Lane<'p> {
@@ -112,7 +114,7 @@ impl<'p> Lane<'p> {
             stream: Stream::new(phase.workload, phase.pool, phase.acknowledged, phase.seed),
             schedule: phase.schedule.clone(),
             recorder: Recorder::new(never, &kinds, phase.schedule.is_some()),
-            opening: Opening { window: never, stop_ns: 0 },
+            opening: Opening { begin_ns: 0, window: never, stop_ns: 0 },
             verifier: phase.verify.then(|| Verifier::new(phase.workload, phase.pool)),
             held: 0..0,
             verified: 0,
@@ -121,25 +123,30 @@ impl<'p> Lane<'p> {
             inserted: 0,
             failed_inserts: 0,
             waiting_cpu_ns: 0,
-            cpu_start_ns: 0,
+            cpu_start_ns: None,
             cpu_in_window_ns: None,
+            edge_ns: 0,
         }
     }
 
-    /// Waits until every lane is ready and the window opens, so that all begin together.
+    /// Waits until every lane is ready and it is time, so that all begin together.
     pub(crate) fn begin(&mut self) {
         self.opening = self.phase.gate.enter();
-        self.recorder.open(self.opening.window);
-        wait::until(&self.phase.clock, self.opening.window.from_ns, self.phase.abort);
-        self.cpu_start_ns = clock::thread_cpu_ns();
+        let Opening { begin_ns, window, .. } = self.opening;
+        self.recorder.open(window);
+        self.edge_ns = window.from_ns;
+        wait::until(&self.phase.clock, begin_ns, self.phase.abort);
+        if begin_ns >= window.from_ns {
+            self.cross_edge(window.from_ns);
+        }
     }
 
     /// Prepares the next operation and says when it is due (`None`: at once), or `None` when the
     /// phase is over. `now_ns` is the latest stamp at hand.
     #[inline]
     pub(crate) fn next(&mut self, now_ns: u64, into: &mut Prepared<'p>) -> Option<Option<u64>> {
-        if now_ns >= self.opening.window.until_ns && self.cpu_in_window_ns.is_none() {
-            self.close_window();
+        if now_ns >= self.edge_ns {
+            self.cross_edge(now_ns);
         }
         if self.is_over(now_ns) {
             return None;
@@ -166,7 +173,7 @@ impl<'p> Lane<'p> {
     #[cold]
     fn is_behind(&mut self, now_ns: u64) -> bool {
         let Some(schedule) = &mut self.schedule else { return false };
-        let Opening { window, stop_ns } = self.opening;
+        let Opening { window, stop_ns, .. } = self.opening;
         let next = self.phase.feed.position() - self.phase.first;
         now_ns.saturating_sub(stop_ns) < self.phase.timeout.as_nanos() as u64
             && window.from_ns + schedule.due_ns(next) < window.until_ns
@@ -191,10 +198,24 @@ impl<'p> Lane<'p> {
         self.late_starts += u64::from(now_ns.saturating_sub(due_ns) > LATE_NS);
     }
 
+    /// The window opens or closes: its processor time is what lies between.
     #[cold]
+    fn cross_edge(&mut self, now_ns: u64) {
+        let Window { until_ns, .. } = self.opening.window;
+        if self.cpu_start_ns.is_none() {
+            self.cpu_start_ns = Some(clock::thread_cpu_ns());
+            self.waiting_cpu_ns = 0;
+            self.edge_ns = until_ns;
+        }
+        if now_ns >= until_ns {
+            self.close_window();
+        }
+    }
+
     fn close_window(&mut self) {
-        let used_ns = clock::thread_cpu_ns() - self.cpu_start_ns;
-        self.cpu_in_window_ns = Some(used_ns.saturating_sub(self.waiting_cpu_ns));
+        let used_ns = self.cpu_start_ns.map_or(0, |start_ns| clock::thread_cpu_ns() - start_ns);
+        self.cpu_in_window_ns.get_or_insert(used_ns.saturating_sub(self.waiting_cpu_ns));
+        self.edge_ns = u64::MAX;
     }
 
     /// Checks and records an operation that has ended.
@@ -237,9 +258,7 @@ impl<'p> Lane<'p> {
 
     /// Ends the lane.
     pub(crate) fn finish(mut self, gave_up: Option<String>) -> LaneReport {
-        if self.cpu_in_window_ns.is_none() {
-            self.close_window();
-        }
+        self.close_window();
         LaneReport {
             recorder: self.recorder,
             cpu_ns: self.cpu_in_window_ns.unwrap_or_default(),

@@ -50,6 +50,8 @@ pub struct Order<'a> {
     pub first: u64,
     /// How long the earlier phases of the same measurement were.
     pub before: Duration,
+    /// How long the clients work before the extent begins, if it is a time.
+    pub lead_in: Duration,
     /// How long.
     pub extent: Extent,
     /// How long to go on afterwards, if the extent is a time.
@@ -76,6 +78,10 @@ pub struct Order<'a> {
 pub struct PhaseReport {
     /// What all lanes recorded.
     pub recorded: Recorded,
+    /// When the window opened.
+    pub opened_at: jiff::Timestamp,
+    /// How far the clock drifted from the kernel's meanwhile, in nanoseconds.
+    pub clock_drift_ns: i64,
     /// When the window opened, on the clock.
     pub from_ns: u64,
     /// How long the window was, in nanoseconds: as ordered, or to the last operation's end.
@@ -113,6 +119,7 @@ impl PhaseReport {
     /// Adds a later phase of the same measurement.
     pub fn extend(&mut self, later: PhaseReport) {
         self.recorded.merge(later.recorded);
+        self.clock_drift_ns += later.clock_drift_ns;
         self.length_ns += later.length_ns;
         self.client_cpu_ns += later.client_cpu_ns;
         self.executed += later.executed;
@@ -124,7 +131,7 @@ impl PhaseReport {
         self.next = later.next;
         for sample in later.samples {
             match self.samples.last_mut() {
-                Some(last) if !last.is_whole() => last.extend(sample),
+                Some(last) if last.lacks(&sample) => last.extend(sample),
                 _ => self.samples.push(sample),
             }
         }
@@ -171,9 +178,9 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Whether it is of a second, give or take what looking took.
-    fn is_whole(&self) -> bool {
-        self.length_s > 0.95
+    /// Whether it is nearer to a second with the later one than without.
+    fn lacks(&self, later: &Sample) -> bool {
+        self.length_s + later.length_s / 2.0 < 1.0
     }
 
     fn extend(&mut self, later: Sample) {
@@ -193,6 +200,7 @@ pub fn run(order: &Order<'_>, clients: &mut Clients) -> PhaseReport {
         Clients::Wire(sockets) => order.threads.clamp(1, sockets.len().max(1)),
     };
     let feed = feed(order, lanes);
+    let drift_before_ns = order.clock.drift_ns();
     let (gate, abort) = (Gate::default(), AtomicBool::new(false));
     let running = AtomicUsize::new(lanes);
     let phase = Phase {
@@ -240,15 +248,17 @@ pub fn run(order: &Order<'_>, clients: &mut Clients) -> PhaseReport {
         while gate.ready() + (lanes - running.load(Ordering::Acquire)) < lanes {
             thread::sleep(Duration::from_micros(50));
         }
-        let before = watch::look(order);
+        let at_rest = watch::look(order);
         let opening = opening(order);
         gate.open(opening);
-        let watched = watch::watch(order, opening.window, before, &running, &abort);
+        let watched = watch::watch(order, opening, at_rest, &running, &abort);
         gate.release();
         let reports: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
         (opening, watched, reports)
     });
-    gather(order, opening.window, reports, watched, &feed)
+    let mut report = gather(order, opening.window, reports, watched, &feed);
+    report.clock_drift_ns = order.clock.drift_ns() - drift_before_ns;
+    report
 }
 
 /// The operation numbers of the phase. Where every number counts as soon as it is due (an open
@@ -277,9 +287,11 @@ fn shares<T>(mut clients: &mut [T], lanes: usize) -> impl Iterator<Item = &mut [
     })
 }
 
-/// When the window opens: far enough ahead for every lane to have woken up.
+/// When the lanes begin, far enough ahead for every one to have woken up, and when the window
+/// opens and closes.
 fn opening(order: &Order<'_>) -> Opening {
-    let from_ns = order.clock.now() + LEAD_NS;
+    let begin_ns = order.clock.now() + LEAD_NS;
+    let from_ns = begin_ns + order.lead_in.as_nanos() as u64;
     let (until_ns, stop_ns) = match order.extent {
         Extent::Operations(_) => (u64::MAX, u64::MAX),
         Extent::Time(time) => {
@@ -288,7 +300,7 @@ fn opening(order: &Order<'_>) -> Opening {
         }
     };
     let before_ns = order.before.as_nanos() as u64;
-    Opening { window: Window { from_ns, until_ns, before_ns }, stop_ns }
+    Opening { begin_ns, window: Window { from_ns, until_ns, before_ns }, stop_ns }
 }
 
 /// Counts a lane out however it ends.
@@ -328,6 +340,8 @@ fn gather(
 ) -> PhaseReport {
     let mut report = PhaseReport {
         recorded: Recorder::new(window, &[], false).finish(),
+        opened_at: watched.opened_at,
+        clock_drift_ns: 0,
         from_ns: window.from_ns,
         length_ns: 0,
         client_cpu_ns: 0,

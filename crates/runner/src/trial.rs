@@ -47,7 +47,7 @@ pub struct TrialReport {
     pub server_settings: Vec<(String, String)>,
     /// When it began.
     pub started_at: jiff::Timestamp,
-    /// When warm-up and measurement began.
+    /// When the measurement began.
     pub measured_at: jiff::Timestamp,
     /// How long the store took to come up.
     pub start_time: Duration,
@@ -95,6 +95,9 @@ pub fn run(
     setting: &Setting<'_>,
     seat: &Seat<'_>,
 ) -> Result<TrialReport, TrialError> {
+    if setting.interrupt.load(Ordering::Relaxed) {
+        return Err(TrialError::Interrupted);
+    }
     (setting.watcher)(Stage::Starting);
     let (started_at, began) = (jiff::Timestamp::now(), Instant::now());
     let cores = Cores::place(cell.placement, deploy::has_server(cell));
@@ -148,6 +151,7 @@ fn work(
         seed,
         first: span.first,
         before: span.before,
+        lead_in: span.lead_in,
         extent: span.extent,
         cooldown: span.cooldown,
         schedule: match cell.mode {
@@ -162,13 +166,11 @@ fn work(
         connect: &connect_again,
         why_stop: &why_stop,
     };
-    let (measured_at, drift_before_ns) = (jiff::Timestamp::now(), setting.clock.drift_ns());
     let Measurement { warmup, measured, turns } =
         measurement::measure(cell, seat, setting.watcher, |span| {
             finished(phase::run(&order(span), &mut clients), setting, deployed)
         })?;
     measured.require_success()?;
-    let clock_drift_ns = setting.clock.drift_ns() - drift_before_ns;
     let server_usage = deployed.processes().and_then(|server| server.sample().ok());
     drop(clients);
 
@@ -187,12 +189,13 @@ fn work(
         cores: cores.clone(),
         identity: system.identity()?,
         server_settings: deployed.server_settings(),
-        started_at: measured_at,
-        measured_at,
+        started_at: measured.opened_at,
+        measured_at: measured.opened_at,
         start_time: Duration::ZERO,
         load_time,
         settle_time,
         check_time: measured_until.elapsed(),
+        clock_drift_ns: measured.clock_drift_ns,
         warmup,
         measured,
         turns,
@@ -200,7 +203,6 @@ fn work(
         server_usage,
         answers,
         clock_source: setting.clock.source(),
-        clock_drift_ns,
     })
 }
 

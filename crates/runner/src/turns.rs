@@ -18,14 +18,12 @@ use std::{
 /// How long a measurement goes on before the next trial's turn.
 pub const TURN: Duration = Duration::from_millis(100);
 
-/// How long a store runs unmeasured at the start of a turn: the others have used the caches.
+/// How long clients work at the start of a turn before it counts: the others have used the caches,
+/// and a store that is kept busy is another one than a store that begins.
 pub const LEAD_IN: Duration = Duration::from_millis(20);
 
-/// How many turns a measurement of `time` is divided into.
-pub fn in_time(time: Duration) -> u32 {
-    let turns = (time.as_secs_f64() / TURN.as_secs_f64()).round();
-    (turns as u32).max(1)
-}
+/// How long they go on at its end, so that it is no idle moment at which resources are looked at.
+pub const LEAD_OUT: Duration = Duration::from_millis(2);
 
 /// The order in which a round's trials work.
 #[derive(Debug)]
@@ -44,7 +42,7 @@ struct State {
 /// soon as it ends. Ends early with the first error of `ended`, when every trial has ended.
 ///
 /// # Panics
-/// If a trial panics, with what it panicked with, after the others have ended.
+/// If a trial panics, after the others have ended.
 pub fn each<C: Sync, R: Send, E>(
     cells: &[C],
     carry_out: impl Fn(&C, &Seat<'_>) -> R + Sync,

@@ -13,13 +13,17 @@ use assay_measure::{
     resources::{ProcessTree, Usage},
 };
 
-use crate::phase::{Order, Sample};
+use crate::{
+    gate::Opening,
+    phase::{Order, Sample},
+};
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 const SAMPLE_EVERY_NS: u64 = 1_000_000_000;
 
 /// What was seen.
 pub(crate) struct Watched {
+    pub(crate) opened_at: jiff::Timestamp,
     pub(crate) samples: Vec<Sample>,
     /// What the server used in the window.
     pub(crate) server: Option<Usage>,
@@ -35,8 +39,7 @@ pub(crate) struct Look {
     server: Option<Usage>,
 }
 
-/// Looks at client and server. Before the window opens both are at rest, so that is the time to
-/// look at what they had used by then.
+/// Looks at client and server.
 pub(crate) fn look(order: &Order<'_>) -> Look {
     Look {
         client: ProcessTree::own().sample().unwrap_or_default(),
@@ -44,16 +47,24 @@ pub(crate) fn look(order: &Order<'_>) -> Look {
     }
 }
 
-/// Samples each second and looks for reasons to stop, until no lane is `running`.
+/// Samples each second and looks for reasons to stop, until no lane is `running`. What was used by
+/// the time that the window opens is what was used `at_rest` before it, if the clients begin with
+/// it, and is looked at otherwise.
 pub(crate) fn watch(
     order: &Order<'_>,
-    window: Window,
-    before: Look,
+    opening: Opening,
+    at_rest: Look,
     running: &AtomicUsize,
     abort: &AtomicBool,
 ) -> Watched {
+    let Opening { begin_ns, window, .. } = opening;
     let Window { from_ns, until_ns, .. } = window;
-    let (mut last, mut last_ns) = (before, from_ns);
+    let pause_ns = from_ns.saturating_sub(order.clock.now());
+    thread::sleep(Duration::from_nanos(pause_ns));
+    let opened_at = jiff::Timestamp::now();
+    let (before, before_ns) =
+        if begin_ns < from_ns { (look(order), order.clock.now()) } else { (at_rest, from_ns) };
+    let (mut last, mut last_ns) = (before, before_ns);
     let (mut samples, mut why) = (Vec::new(), None);
     let mut next_ns = from_ns + SAMPLE_EVERY_NS;
     loop {
@@ -80,7 +91,7 @@ pub(crate) fn watch(
     }
     // A window by time is not quite what was watched: what was used is scaled to it. After a number
     // of operations both sides were at rest, however late the look was.
-    let watched_ns = last_ns.saturating_sub(from_ns).max(1) as f64;
+    let watched_ns = last_ns.saturating_sub(before_ns).max(1) as f64;
     let scale = match order.extent {
         Extent::Time(time) => time.as_nanos() as f64 / watched_ns,
         Extent::Operations(_) => 1.0,
@@ -90,6 +101,7 @@ pub(crate) fn watch(
         Usage { cpu_ns: (used.cpu_ns as f64 * scale) as u64, ..used }
     };
     Watched {
+        opened_at,
         samples,
         server: last.server.zip(before.server).map(|(now, before)| used(now, &before)),
         client: used(last.client, &before.client),

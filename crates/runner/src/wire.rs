@@ -70,10 +70,13 @@ impl<'p, 'c> Watched<'p, 'c> {
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut lines = Vec::with_capacity(clients.len());
+        let mut refused = false;
         for (index, client) in clients.iter_mut().enumerate() {
             let mut line = Line::new(index, client, lane.phase.verify);
-            if !line.is_connected() {
+            // Where one cannot connect the others would wait as long: the loop looks after them.
+            if !line.is_connected() && !refused {
                 line.replace(connect().ok());
+                refused = !line.is_connected();
             }
             line.watch(&epoll)?;
             line.proved = true;
@@ -140,10 +143,11 @@ impl<'p, 'c> EventLoop<'p, 'c> {
                 {
                     self.fail(index, broken);
                 }
-                if flags.intersects(
-                    epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR,
-                ) {
-                    self.readable(index);
+                let ended = flags.intersects(
+                    epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR,
+                );
+                if ended || flags.contains(epoll::EventFlags::IN) {
+                    self.readable(index, ended);
                 }
             }
             self.dispatch();
@@ -238,18 +242,27 @@ impl<'p, 'c> EventLoop<'p, 'c> {
         }
     }
 
+    /// Reads until there is nothing more, or to the end if the other side has ended.
     #[inline]
-    fn readable(&mut self, index: usize) {
-        let line = &mut self.lines[index];
-        match line.receive(&mut self.buffer, &self.epoll) {
-            Ok(Received::Nothing) => {}
-            Ok(Received::Answer(outcome)) if line.start_second(&outcome) => {
-                if let Err(broken) = line.send(&self.epoll) {
-                    self.fail(index, broken);
+    fn readable(&mut self, index: usize, ended: bool) {
+        loop {
+            let line = &mut self.lines[index];
+            let received = line.receive(&mut self.buffer, &self.epoll);
+            let exhausted = line.exhausted;
+            match received {
+                Ok(Received::Dry) => return,
+                Ok(Received::Nothing) => {}
+                Ok(Received::Answer(outcome)) if line.start_second(&outcome) => {
+                    if let Err(broken) = line.send(&self.epoll) {
+                        return self.fail(index, broken);
+                    }
                 }
+                Ok(Received::Answer(outcome)) => self.answered(index, outcome),
+                Err(broken) => return self.fail(index, broken),
             }
-            Ok(Received::Answer(outcome)) => self.answered(index, outcome),
-            Err(broken) => self.fail(index, broken),
+            if exhausted && !ended {
+                return;
+            }
         }
     }
 

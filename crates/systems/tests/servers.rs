@@ -250,14 +250,14 @@ fn a_table_of_redis_that_another_run_made_is_left_alone() {
 #[test]
 fn memcached_conforms() {
     let Some(program) = installed("memcached") else { return };
-    let server = Server::memcached(&program, &["-m", "256"]);
+    let server = Server::memcached(&program, &["-m", "256", "-I", "8m"]);
     memcached().conforms(|| server.target());
 }
 
 #[test]
 fn memcached_conforms_over_a_unix_socket() {
     let Some(program) = installed("memcached") else { return };
-    let server = Server::memcached_on_socket(&program, &["-m", "256"]);
+    let server = Server::memcached_on_socket(&program, &["-m", "256", "-I", "8m"]);
     let endpoint = Endpoint::at(Address::Unix(server.socket()));
     memcached().conforms(|| Target::Server(endpoint.clone()));
 }

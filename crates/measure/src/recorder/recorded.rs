@@ -37,9 +37,9 @@ pub struct Recorded {
     pub seconds: BTreeMap<(u32, OperationKind), Vec<Packed>>,
     /// When the last counted operation finished.
     pub last_finish_ns: u64,
-    /// How many operations both counted and succeeded before the window closed.
+    /// How many operations succeeded within the window, whenever they started.
     pub finished_in_window: u64,
-    /// How many operations both counted and failed before the window closed.
+    /// How many operations failed within the window, whenever they started.
     pub failed_in_window: u64,
 }
 

@@ -22,7 +22,7 @@ fn a_slow_operation_that_crosses_the_end_of_the_window_is_kept() {
     let response = &recorded.kinds[&OperationKind::Read].response;
     assert_eq!(response.len(), 1);
     assert!(response.max() >= 6009 * MS);
-    assert_eq!(recorded.finished_in_window, 0, "it is no throughput of this window");
+    assert_eq!(recorded.finished_in_window, 1, "the one that ended in it, of an earlier start");
 }
 
 #[test]
@@ -103,7 +103,26 @@ fn a_failure_after_the_window_is_counted_but_not_as_work_of_the_window() {
     recorder.record(OperationKind::Read, at(2990, 2990, 9000), &Outcome::Missing);
     let recorded = recorder.finish();
     assert_eq!((recorded.failures(), recorded.failed_in_window), (2, 1));
-    assert_eq!(recorded.failures_by_second, BTreeMap::from([(0, 1), (8, 1)]));
+    assert_eq!(recorded.failures_by_second, BTreeMap::from([(0, 1), (1, 1)]));
+}
+
+#[test]
+fn throughput_is_what_ends_in_the_window_and_latency_of_what_starts_in_it() {
+    let mut recorder = Recorder::new(window(), &[OperationKind::Read], false);
+    let done = &Outcome::Done;
+    recorder.record(OperationKind::Read, at(900, 900, 1001), done);
+    recorder.record(OperationKind::Read, at(900, 900, 1002), &Outcome::Missing);
+    recorder.record(OperationKind::Read, at(1100, 1100, 1200), done);
+    recorder.record(OperationKind::Read, at(2999, 2999, 3400), done);
+    recorder.record(OperationKind::Read, at(2999, 2999, 9000), &Outcome::Missing);
+    recorder.record(OperationKind::Read, at(800, 800, 3001), done);
+    let recorded = recorder.finish();
+    assert_eq!((recorded.finished_in_window, recorded.failed_in_window), (2, 1));
+    assert_eq!(recorded.ticks.iter().sum::<u32>(), 2);
+    assert_eq!(recorded.ticks.len(), 20, "what ends later is of no other window's time");
+    assert_eq!((recorded.succeeded(), recorded.failures()), (2, 1));
+    assert_eq!(recorded.failures_by_second, BTreeMap::from([(1, 1)]));
+    assert_eq!(recorded.second(1, OperationKind::Read).len(), 1);
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub(super) struct Line<'p, 'c> {
     input: Vec<u8>,
     output: Vec<u8>,
     sent: usize,
+    /// Whether the last read took all there was.
+    pub(super) exhausted: bool,
     wants_write: bool,
 }
 
@@ -41,9 +43,15 @@ pub(super) enum Stage {
     },
 }
 
+/// What a socket is watched for.
+const EDGES: epoll::EventFlags =
+    epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP).union(epoll::EventFlags::ET);
+
 /// What came of looking at a socket.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
+    /// There was nothing to be read, or there is no connection.
+    Dry,
     /// The operation, if any, goes on.
     Nothing,
     /// A request has been answered.
@@ -68,6 +76,7 @@ impl<'p, 'c> Line<'p, 'c> {
             input: Vec::with_capacity(4096),
             output: Vec::with_capacity(4096),
             sent: 0,
+            exhausted: false,
             wants_write: false,
         }
     }
@@ -85,12 +94,13 @@ impl<'p, 'c> Line<'p, 'c> {
         (self.sent, self.wants_write, self.proved) = (0, false, false);
     }
 
-    /// Has the connection watched; the client is idle then.
+    /// Has the connection watched; the client is idle then. Events are edges, told once: the kernel
+    /// need not look at the socket again at every wait, but it must be read until it is exhausted.
     pub(super) fn watch(&mut self, epoll: &OwnedFd) -> io::Result<()> {
         let Some(client) = self.client else { return Ok(()) };
         client.socket.set_nonblocking(true)?;
         let data = epoll::EventData::new_u64(self.index as u64);
-        epoll::add(epoll, &client.socket, data, epoll::EventFlags::IN)?;
+        epoll::add(epoll, &client.socket, data, EDGES)?;
         self.stage = Stage::Idle;
         Ok(())
     }
@@ -147,11 +157,12 @@ impl<'p, 'c> Line<'p, 'c> {
         Ok(())
     }
 
+    /// Not all the time: a Unix socket tells of every read by the other side that it takes more.
     #[cold]
     fn want_write(&mut self, wanted: bool, epoll: &OwnedFd) -> Result<(), Broken> {
         let Some(client) = self.client else { return Ok(()) };
         self.wants_write = wanted;
-        let mut flags = epoll::EventFlags::IN;
+        let mut flags = EDGES;
         flags.set(epoll::EventFlags::OUT, wanted);
         let data = epoll::EventData::new_u64(self.index as u64);
         epoll::modify(epoll, &client.socket, data, flags)
@@ -165,18 +176,22 @@ impl<'p, 'c> Line<'p, 'c> {
         buffer: &mut [u8],
         epoll: &OwnedFd,
     ) -> Result<Received, Broken> {
+        self.exhausted = true;
         // An event of a connection that broke earlier in the same batch.
-        let Some(client) = self.client else { return Ok(Received::Nothing) };
-        let count = match client.socket.read(buffer) {
-            Ok(0) => return Err(disconnected("the server closed the connection")),
-            Ok(count) => count,
-            Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
-            {
-                return Ok(Received::Nothing);
+        let Some(client) = self.client else { return Ok(Received::Dry) };
+        let count = loop {
+            match client.socket.read(buffer) {
+                Ok(0) => return Err(disconnected("the server closed the connection")),
+                Ok(count) => break count,
+                Err(error) => match error.kind() {
+                    ErrorKind::Interrupted => {}
+                    ErrorKind::WouldBlock => return Ok(Received::Dry),
+                    _ => return Err(disconnected(&error.to_string())),
+                },
             }
-            Err(error) => return Err(disconnected(&error.to_string())),
         };
+        // Less than there was room for was all there was (epoll(7), question 9).
+        self.exhausted = count < buffer.len();
         // Most replies arrive whole and are decoded where they were read.
         let in_place = self.input.is_empty();
         if !in_place {

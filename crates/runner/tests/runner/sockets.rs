@@ -2,6 +2,7 @@
 
 use std::{
     io::Write,
+    net::Shutdown,
     sync::atomic::{AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
@@ -40,6 +41,26 @@ fn a_server_that_closes_connections_costs_the_operations_on_them_and_no_more() {
     assert!((80..=100).contains(&lost), "{lost} lost");
     assert_eq!(report.recorded.failures(), lost);
     assert!(report.recorded.messages[0].contains("closed the connection"));
+}
+
+#[test]
+fn the_end_of_a_connection_that_comes_with_half_a_reply_is_seen() {
+    let server = Server::start(|request, stream| match request.on_connection {
+        20 => {
+            let half = &reply(request.operation, 0)[..7];
+            // The half and the end leave in one segment, so there is one event for both.
+            rustix::net::send(&*stream, half, rustix::net::SendFlags::MORE)?;
+            stream.shutdown(Shutdown::Both).map(|()| false)
+        }
+        _ => answer(request, stream),
+    });
+    let world = World::new(workload("c"));
+    let connect = || server.connect();
+    let order = Order { connect: &connect, ..world.order(Extent::Operations(200)) };
+    let report = phase::run(&order, &mut server.clients(1));
+    assert_eq!((report.cut_short.clone(), recorded(&report)), (None, 200));
+    assert_eq!(failures(&report, FailureKind::Timeout), 0, "{:?}", report.recorded.messages);
+    assert_eq!(failures(&report, FailureKind::Disconnected), 9);
 }
 
 #[test]

@@ -50,6 +50,7 @@ impl World {
             seed: 1,
             first: 0,
             before: Duration::ZERO,
+            lead_in: Duration::ZERO,
             extent,
             cooldown: Duration::ZERO,
             schedule: None,
