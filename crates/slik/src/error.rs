@@ -1,5 +1,9 @@
 //! What can go wrong, and what to do about it. After any of these the store is as it was before
-//! the call, and usable.
+//! the call, and usable; but after [`Error::Io`] from a write a durable store only answers reads,
+//! and whether that write is there when it is opened again is not known.
+
+use std::io;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -109,4 +113,92 @@ pub enum Error {
         /// The index asked for.
         index: IndexId,
     },
+    /// The operating system refused something that a durable store asked for.
+    #[error("cannot {action} {}: {reason}; {}", .path.display(), advice(*.kind))]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// The kind of failure.
+        kind: io::ErrorKind,
+        /// The operating system's words.
+        reason: String,
+    },
+    /// The store is open already, in this process or another.
+    #[error(
+        "the store at {} is open already: use that handle of it, or close it there first",
+        .path.display()
+    )]
+    Locked {
+        /// The store's folder.
+        path: PathBuf,
+    },
+    /// The store was written by a later version of this crate.
+    #[error(
+        "the store at {} has format {found} and this version of slik reads up to format {known}: \
+         open it with a newer one",
+        .path.display()
+    )]
+    NewerFormat {
+        /// The store's folder.
+        path: PathBuf,
+        /// The format found.
+        found: u32,
+        /// The latest format known.
+        known: u32,
+    },
+    /// What is on disk is not what was written. Nothing of the store can be used by this handle.
+    #[error("{} is damaged: {what}; {now}", .path.display())]
+    Damaged {
+        /// The file, or the folder where no file can be named.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+        /// What to do.
+        now: &'static str,
+    },
+    /// An earlier write could not be logged, so that nothing after it may be.
+    #[error(
+        "writes are refused since one failed ({reason}): reads go on; close the store, see to the \
+         disk, and open it again"
+    )]
+    WritesStopped {
+        /// What failed then.
+        reason: String,
+    },
+    /// The store was closed while this handle of it was still in use. Reads go on.
+    #[error("the store at {} was closed: open it again to write", .path.display())]
+    Closed {
+        /// The store's folder.
+        path: PathBuf,
+    },
+}
+
+/// What to do where a file is damaged.
+pub(crate) const RESTORE: &str = "restore the store's folder from a copy";
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: &Path, error: &io::Error) -> Error {
+        Error::Io { action, path: path.into(), kind: error.kind(), reason: error.to_string() }
+    }
+
+    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Error {
+        Error::Damaged { path: path.into(), what: what.into(), now: RESTORE }
+    }
+}
+
+fn advice(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space there, then open the store again"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "a store must be able to write there: grant that, or open a copy elsewhere"
+        }
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            "a store is a folder: give another path"
+        }
+        _ => "see that the disk is well, then open the store again",
+    }
 }

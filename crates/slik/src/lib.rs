@@ -31,6 +31,25 @@
 //! # Ok::<(), slik::Error>(())
 //! ```
 //!
+//! A store that is to outlast the process is opened in a folder:
+//!
+//! ```
+//! use slik::{Durability, Options, Store};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("people");
+//! let options = Options { durability: Durability::Synced, ..Options::default() };
+//! let store = Store::open_with(&path, &options)?;
+//! let people = store.create_table("people")?;
+//! people.create_index(1)?;
+//! people.write(b"ada", &[(1, b"London")], b"analyst")?; // on disk when it returns
+//! store.close()?;
+//!
+//! let store = Store::open_with(&path, &options)?;
+//! assert_eq!(store.table("people")?.lookup(1, &slik::Query::all())?.count(), 1);
+//! # Ok::<(), slik::Error>(())
+//! ```
+//!
 //! # Data
 //! A [`Store`] has named [tables](Table). An object has a primary key, a value and secondary keys,
 //! each of which feeds one index of its table, named by number. An index may get several keys of
@@ -61,6 +80,14 @@
 //! in the range from its start to its end, nothing that did not have the key it is given for at
 //! some moment in between, in the order of the keys, and no (key, primary key) twice.
 //!
+//! # On disk
+//! All objects of a [durable store](Store::open) are in memory as well, and reads and lookups are
+//! those of memory. Each write is logged before anybody sees it, and acknowledged when the
+//! operating system has it ([`Durability::Buffered`]: it survives the process) or when the disk has
+//! it ([`Durability::Synced`]: it survives the machine too; writers that wait for the disk at the
+//! same time share one sync). Indexes are not stored: opening builds them from the objects. Every
+//! byte is compared with a checksum then, and what is damaged is an error that names the file.
+//!
 //! # How
 //! Objects are kept in tablets by hash of the primary key, index entries in indexlets by range of
 //! the secondary key, and both split as they grow. Objects are the truth and entries are hints: a
@@ -71,6 +98,7 @@
 
 #![forbid(unsafe_code)]
 
+mod durable;
 mod entry;
 mod error;
 #[cfg(test)]
@@ -81,6 +109,7 @@ mod memory;
 mod mutant;
 mod object;
 mod options;
+mod parallel;
 mod protocol;
 mod query;
 mod scan;
@@ -99,7 +128,7 @@ pub use error::Error;
 #[cfg(feature = "mutants")]
 pub use mutant::Mutant;
 pub use object::{Key, MAX_KEY_BYTES, MAX_KEYS, MAX_VALUE_BYTES, Object, ObjectRef};
-pub use options::{Options, Placement};
+pub use options::{DamagedLog, Durability, Options, Placement};
 pub use protocol::lookup::Found;
 pub use query::Query;
 pub use schema::IndexId;

@@ -75,6 +75,15 @@ impl<'a> ObjectRef<'a> {
         ObjectRef(bytes)
     }
 
+    /// An object of bytes from elsewhere, if they can be one.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<ObjectRef<'a>> {
+        let object = ObjectRef(bytes);
+        let whole = bytes.len() >= FIXED
+            && bytes.len() >= object.primary_at()
+            && bytes.len() >= object.value_at();
+        whole.then_some(object)
+    }
+
     #[inline]
     pub(crate) fn bytes(self) -> &'a [u8] {
         self.0

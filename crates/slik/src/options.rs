@@ -15,6 +15,26 @@ pub enum Placement {
     },
 }
 
+/// What has happened to a write when it is acknowledged. Of no meaning for a store in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The operating system has it: it survives the end of the process, but perhaps not the
+    /// machine's.
+    Buffered,
+    /// The disk has it: it survives both.
+    Synced,
+}
+
+/// What to do when a store's log is damaged before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DamagedLog {
+    /// Refuse to open it.
+    Refuse,
+    /// Lose the damaged write and all that were logged after it. For when there is no copy, and
+    /// for [`Durability::Buffered`] after the machine failed.
+    DropRest,
+}
+
 /// Settings of a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -29,6 +49,10 @@ pub struct Options {
     pub placement: Placement,
     /// Writes that would take the store over this are refused; `None` for no limit.
     pub memory_limit_bytes: Option<u64>,
+    /// What has happened to a write when it is acknowledged.
+    pub durability: Durability,
+    /// What to do when the log is damaged.
+    pub damaged_log: DamagedLog,
     /// Wrong behaviour to turn on.
     #[cfg(feature = "mutants")]
     pub mutant: Option<crate::mutant::Mutant>,
@@ -45,6 +69,8 @@ impl Default for Options {
             stripes: 256,
             placement: Placement::Ranges,
             memory_limit_bytes: None,
+            durability: Durability::Buffered,
+            damaged_log: DamagedLog::Refuse,
             #[cfg(feature = "mutants")]
             mutant: None,
             #[cfg(test)]

@@ -36,6 +36,8 @@ pub struct IndexStats {
 pub struct Stats {
     /// Its tables, by ascending name.
     pub tables: Vec<(String, TableStats)>,
+    /// Bytes of disk taken; 0 for a store in memory.
+    pub disk_bytes: u64,
 }
 
 impl Stats {

@@ -114,6 +114,8 @@ pub(crate) struct Commit<'a> {
     pub(crate) expected: Expected,
     /// The schema generation that the writer's entries are of.
     pub(crate) generation: u64,
+    /// The version to give, if one has been reserved.
+    pub(crate) version: Option<u64>,
 }
 
 /// What a commit did.
@@ -136,6 +138,8 @@ pub(crate) enum Refused {
     Version { expected: Option<u64>, current: Option<u64> },
     /// There is no memory left for it.
     Memory { used_bytes: u64, limit_bytes: u64 },
+    /// It could not be logged.
+    Log(Error),
 }
 
 /// Where a walk over all objects is: the shares of the hash space still to be visited, each as the

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, ControlFlow};
 
 use proptest::prelude::*;
-use slik::{Error, IndexId, Match, Options, Placement, Query, Store, Table};
+use slik::{Durability, Error, IndexId, Match, Options, Placement, Query, Store, Table};
 
 type Bytes = Vec<u8>;
 
@@ -255,9 +255,39 @@ fn run(options: &Options, calls: Vec<Call>) {
     for call in calls {
         apply(&table, &mut model, call);
     }
+    check_whole(&table, &model);
+}
+
+/// The calls in sessions, the store being opened anew before each, closed by call or by drop.
+fn run_durable(options: &Options, sessions: Vec<(Vec<Call>, bool)>) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut model = Model::default();
+    for (calls, close) in sessions {
+        let store = Store::open_with(folder.path(), options).unwrap();
+        let table = store.table("t").or_else(|_| store.create_table("t")).unwrap();
+        check_whole(&table, &model);
+        for call in calls {
+            apply(&table, &mut model, call);
+        }
+        check_whole(&table, &model);
+        if close {
+            store.close().unwrap();
+            check_whole(&table, &model);
+        }
+    }
+    let store = Store::open_with(folder.path(), options).unwrap();
+    if let Ok(table) = store.table("t") {
+        check_whole(&table, &model);
+    }
+}
+
+fn check_whole(table: &Table, model: &Model) {
     for index in [1, 2, 3] {
         let everything = (Bound::Unbounded, Bound::Unbounded);
-        check_lookup(&table, &model, index, &everything, 3);
+        check_lookup(table, model, index, &everything, 3);
+    }
+    for primary in model.greatest.keys() {
+        check_read(table.read(primary).unwrap(), model, primary);
     }
     let stats = table.stats();
     assert_eq!(stats.objects, model.objects.len());
@@ -280,5 +310,25 @@ proptest! {
     fn the_colocated_baseline_answers_as_its_model(calls in prop::collection::vec(call(), 0..60)) {
         let placement = Placement::Colocated { parts: 3 };
         run(&Options { placement, ..Options::default() }, calls);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_durable_store_answers_as_its_model_however_often_it_is_opened(
+        sessions in prop::collection::vec((prop::collection::vec(call(), 0..40), any::<bool>()), 1..5),
+        synced in any::<bool>(),
+        colocated in any::<bool>(),
+    ) {
+        let options = Options {
+            indexlet_entries: 4,
+            tablet_objects: 1,
+            durability: if synced { Durability::Synced } else { Durability::Buffered },
+            placement: if colocated { Placement::Colocated { parts: 3 } } else { Placement::Ranges },
+            ..Options::default()
+        };
+        run_durable(&options, sessions);
     }
 }

@@ -10,6 +10,8 @@ mod budget;
 mod colocated;
 mod indexlet;
 mod layout;
+mod load;
+mod logged;
 mod objects;
 mod parts;
 mod reshape;
@@ -22,7 +24,9 @@ use crossbeam_utils::CachePadded;
 
 pub(crate) use budget::Budget;
 use layout::Layout;
+pub(crate) use load::Contents;
 
+use crate::durable::TableLog;
 use crate::mutant::Switches;
 use crate::options::Options;
 use crate::stats::{IndexStats, TableStats};
@@ -38,10 +42,17 @@ pub(crate) struct Memory {
     reshape: Mutex<()>,
     stripes: Box<[CachePadded<Mutex<()>>]>,
     budget: Arc<Budget>,
+    /// Where writes are logged, if the table is durable.
+    log: Option<TableLog>,
 }
 
 impl Memory {
-    pub(crate) fn new(name: &str, options: &Options, budget: Arc<Budget>) -> Memory {
+    pub(crate) fn new(
+        name: &str,
+        options: &Options,
+        budget: Arc<Budget>,
+        log: Option<TableLog>,
+    ) -> Memory {
         let stripes = options.stripes.clamp(1, 1 << 16).next_power_of_two();
         let bits = options.switches().tablet_bits(tablet::FIRST_DEPTH);
         Memory {
@@ -52,11 +63,16 @@ impl Memory {
             reshape: Mutex::new(()),
             stripes: (0..stripes).map(|_| CachePadded::new(Mutex::new(()))).collect(),
             budget,
+            log,
         }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn log(&self) -> Option<&TableLog> {
+        self.log.as_ref()
     }
 
     pub(crate) fn stats(&self) -> TableStats {

@@ -64,6 +64,9 @@ impl Substrate for Memory {
     }
 
     fn commit(&self, commit: Commit<'_>) -> Result<Committed, Refused> {
+        if let Some(log) = &self.log {
+            return self.commit_logged(log, &commit);
+        }
         loop {
             let layout = self.layout.load();
             let mut state = layout.tablet(commit.hash).write();
@@ -147,7 +150,9 @@ impl Substrate for Memory {
     }
 
     fn add_index(&self, index: IndexId) -> Result<u64, Error> {
-        self.add(index)
+        let incarnation = self.add(index)?;
+        self.settle();
+        Ok(incarnation)
     }
 
     fn open_index(&self, index: IndexId, incarnation: u64) -> Result<(), Error> {

@@ -21,7 +21,7 @@ use crate::tree::{Direction, Tree};
 
 impl Memory {
     /// Puts a changed layout in place. Only under the lock on changes.
-    fn publish(&self, change: impl FnOnce(&mut Layout)) {
+    pub(super) fn publish(&self, change: impl FnOnce(&mut Layout)) {
         let mut layout = Layout::clone(&self.layout.load());
         change(&mut layout);
         sync::step();
@@ -64,6 +64,9 @@ impl Memory {
         self.check_exists(&layout)?;
         let slot = layout.index(index).filter(|slot| slot.incarnation == incarnation);
         slot.ok_or(Error::IndexDropped { index })?;
+        if let Some(log) = &self.log {
+            log.add_index(index)?;
+        }
         self.publish(|layout| {
             for slot in layout.indexes.iter_mut().filter(|slot| slot.id == index) {
                 slot.readable = true;
@@ -77,6 +80,9 @@ impl Memory {
         let layout = self.layout.load_full();
         self.check_exists(&layout)?;
         let slot = layout.index(index).ok_or(Error::NoIndex { index })?;
+        if let Some(log) = self.log.as_ref().filter(|_| slot.readable) {
+            log.delete_index(index)?;
+        }
         let generation = layout.generation + 1;
         self.publish(|layout| {
             layout.indexes.retain(|slot| slot.id != index);
@@ -187,6 +193,19 @@ impl Memory {
                 slot.parts = Arc::new(Parts::Ranges(std::mem::take(&mut ranges)));
             }
         });
+    }
+
+    /// Splits the tablet of a hash and those split off it while they are too large, by no more
+    /// than the given number of bits.
+    pub(super) fn split_until_small(&self, hash: u64, depth: u32) {
+        let _changes = self.reshape.lock();
+        let mut shares = vec![(hash, depth)];
+        while let Some((hash, depth)) = shares.pop() {
+            let large = self.layout.load().tablet(hash).read().len() > self.options.tablet_objects;
+            if large && self.split_tablet_of(hash) {
+                shares.extend([(hash, depth + 1), (hash | 1 << (32 + depth), depth + 1)]);
+            }
+        }
     }
 
     pub(super) fn split_grown_tablet(&self, hash: u64) {

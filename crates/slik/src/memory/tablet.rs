@@ -39,7 +39,32 @@ pub(super) struct TabletState {
     object_bytes: usize,
 }
 
+/// What a durable write has been given before it is logged.
+pub(super) struct Reserved {
+    /// The version for it; of no meaning for a removal.
+    pub(super) version: u64,
+    /// The version there is.
+    pub(super) current: Option<u64>,
+}
+
 impl Tablet {
+    /// A tablet of objects with their hashes, no two of the same primary key.
+    pub(super) fn load(
+        suffix: u32,
+        depth: u32,
+        loaded: Vec<(u64, Box<[u8]>)>,
+        version: u64,
+    ) -> Tablet {
+        let mut objects = HashTable::with_capacity(loaded.len());
+        let mut object_bytes = 0;
+        for (hash, bytes) in loaded {
+            object_bytes += allocation_bytes(bytes.len());
+            // The room is there already: nothing is hashed again.
+            objects.insert_unique(hash, bytes, |_| hash);
+        }
+        Tablet::of(TabletState { suffix, depth, generation: 0, version, objects, object_bytes })
+    }
+
     pub(super) fn new(suffix: u32, depth: u32) -> Tablet {
         Tablet::of(TabletState {
             suffix,
@@ -101,6 +126,30 @@ impl TabletState {
         hashes.extend(self.objects.iter().map(|o| switches.hash(ObjectRef::new(o).primary())));
     }
 
+    /// Checks a change that is to be logged, and takes a version for it: [`TabletState::commit`]
+    /// follows, given that version, and can then be refused only because the table is dropped.
+    pub(super) fn reserve(
+        &mut self,
+        commit: &Commit<'_>,
+        switches: &Switches,
+        budget: &Budget,
+    ) -> Result<Reserved, Refused> {
+        if self.generation > commit.generation && !switches.on(Mutant::NoSchemaBarrier) {
+            return Err(Refused::Schema);
+        }
+        let slot = self
+            .objects
+            .find(commit.hash, |bytes| ObjectRef::new(bytes).primary() == commit.primary);
+        let current = slot.map(|bytes| ObjectRef::new(bytes).version());
+        commit.expected.check(current)?;
+        let old = slot.map_or(0, |bytes| allocation_bytes(bytes.len()));
+        if let Some(image) = commit.object {
+            budget.admit(allocation_bytes(image.len()).saturating_sub(old))?;
+            self.version += 1;
+        }
+        Ok(Reserved { version: self.version, current })
+    }
+
     /// Puts, replaces or removes an object.
     pub(super) fn commit(
         &mut self,
@@ -128,7 +177,9 @@ impl TabletState {
             budget.count(before_bytes, self.memory_bytes());
             return Ok(Committed { version: current, grown: false });
         };
-        let version = self.version + 1;
+        let version = commit.version.unwrap_or(self.version + 1);
+        // What has been reserved has been admitted.
+        let admit = |bytes| if commit.version.is_some() { Ok(()) } else { budget.admit(bytes) };
         match slot {
             Ok(mut slot) if slot.get().len() == image.len() => {
                 let bytes = slot.get_mut();
@@ -138,7 +189,7 @@ impl TabletState {
             Ok(mut slot) => {
                 let (old, new) =
                     (allocation_bytes(slot.get().len()), allocation_bytes(image.len()));
-                budget.admit(new.saturating_sub(old))?;
+                admit(new.saturating_sub(old))?;
                 *slot.get_mut() = versioned(image, version);
                 self.object_bytes = self.object_bytes - old + new;
             }
@@ -146,14 +197,14 @@ impl TabletState {
                 let growing = self.objects.len() == self.objects.capacity();
                 let table = if growing { self.objects.allocation_size().max(128) } else { 0 };
                 let new = allocation_bytes(image.len());
-                budget.admit(new + table)?;
+                admit(new + table)?;
                 self.objects.insert_unique(commit.hash, versioned(image, version), |bytes| {
                     switches.hash(ObjectRef::new(bytes).primary())
                 });
                 self.object_bytes += new;
             }
         }
-        self.version = version;
+        self.version = self.version.max(version);
         budget.count(before_bytes, self.memory_bytes());
         Ok(Committed { version: Some(version), grown: false })
     }

@@ -24,8 +24,13 @@ pub(crate) fn create_index<S: Substrate>(
         substrate.delete_index(index)?;
         return Err(Error::MemoryLimit { used_bytes, limit_bytes });
     }
-    // Says so if the index, or its table, was dropped under way.
-    substrate.open_index(index, incarnation)
+    let opened = substrate.open_index(index, incarnation);
+    if let Err(Error::IndexDropped { .. } | Error::TableDropped { .. }) | Ok(()) = opened {
+        return opened;
+    }
+    // It could not be logged. What is not on disk is not there.
+    substrate.delete_index(index)?;
+    opened
 }
 
 /// Drops an index: no lookup begins or goes on, no write keeps up with it, its memory is free.

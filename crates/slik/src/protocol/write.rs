@@ -61,6 +61,7 @@ fn change<S: Substrate>(
             Err(Refused::Memory { used_bytes, limit_bytes }) => {
                 return Err(Error::MemoryLimit { used_bytes, limit_bytes });
             }
+            Err(Refused::Log(error)) => return Err(error),
         }
     };
     if write.grown.is_some() || committed.grown {
@@ -151,6 +152,7 @@ impl<S: Substrate> Write<'_, S> {
             object: self.put.then_some(&scratch.image),
             expected: self.expected,
             generation: scratch.schema.generation,
+            version: None,
         })
     }
 
