@@ -1,27 +1,37 @@
-//! Nodes by number: a vector whose freed places are used again.
+//! Nodes by number: a vector whose freed places are used again. It counts what the pages of its
+//! nodes hold as they change, so nodes are changed through it.
 
-use std::ops::{Index, IndexMut};
+use std::ops::Index;
+
+use super::page::Page;
 
 /// No node: the end of a chain of leaves.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// What an arena holds.
+pub(super) trait Node: Default {
+    fn page(&self) -> &Page;
+}
+
 pub(super) struct Arena<T> {
     nodes: Vec<T>,
     free: Vec<u32>,
+    page_bytes: usize,
 }
 
 impl<T> Default for Arena<T> {
     fn default() -> Arena<T> {
-        Arena { nodes: Vec::new(), free: Vec::new() }
+        Arena { nodes: Vec::new(), free: Vec::new(), page_bytes: 0 }
     }
 }
 
-impl<T: Default> Arena<T> {
+impl<T: Node> Arena<T> {
     pub(super) fn add(&mut self, node: T) -> u32 {
         if let Some(number) = self.free.pop() {
-            self[number] = node;
+            self.change(number, |freed| *freed = node);
             return number;
         }
+        self.page_bytes += node.page().memory_bytes();
         let number = u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes fit in memory");
         if self.nodes.len() == self.nodes.capacity() {
             // A quarter at a time: doubling would leave up to half of the arena unused.
@@ -34,12 +44,29 @@ impl<T: Default> Arena<T> {
     /// Takes the node out; its number is given to a later one.
     pub(super) fn take(&mut self, number: u32) -> T {
         self.free.push(number);
-        std::mem::take(&mut self[number])
+        self.change(number, std::mem::take)
+    }
+
+    /// Changes a node.
+    #[inline]
+    pub(super) fn change<R>(&mut self, number: u32, change: impl FnOnce(&mut T) -> R) -> R {
+        let node = &mut self.nodes[number as usize];
+        let before = node.page().memory_bytes();
+        let result = change(node);
+        self.page_bytes = self.page_bytes - before + node.page().memory_bytes();
+        result
     }
 
     /// Every node, freed ones as empty.
+    #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.nodes.iter()
+    }
+
+    /// The bytes of the pages, as counted.
+    #[cfg(test)]
+    pub(super) fn page_bytes(&self) -> usize {
+        self.page_bytes
     }
 
     /// How many nodes are in use.
@@ -48,9 +75,10 @@ impl<T: Default> Arena<T> {
         self.nodes.len() - self.free.len()
     }
 
-    /// The bytes of the arena itself, not what its nodes point to.
+    /// The bytes of the arena and of the pages of its nodes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<T>() + self.free.capacity() * size_of::<u32>()
+        let nodes = self.nodes.capacity() * size_of::<T>();
+        nodes + self.free.capacity() * size_of::<u32>() + self.page_bytes
     }
 }
 
@@ -60,12 +88,5 @@ impl<T> Index<u32> for Arena<T> {
     #[inline]
     fn index(&self, number: u32) -> &T {
         &self.nodes[number as usize]
-    }
-}
-
-impl<T> IndexMut<u32> for Arena<T> {
-    #[inline]
-    fn index_mut(&mut self, number: u32) -> &mut T {
-        &mut self.nodes[number as usize]
     }
 }

@@ -1,6 +1,6 @@
 //! The invariants of a tree, checked node by node.
 
-use super::arena::NONE;
+use super::arena::{Arena, NONE, Node};
 use super::page::{BLOCK, Page};
 use super::{Tree, page::HEAD};
 
@@ -12,6 +12,8 @@ impl Tree {
         assert_eq!(walk.entries, self.len, "len");
         assert_eq!(walk.leaves.len(), self.leaves.len(), "leaves in use");
         assert_eq!(walk.inners, self.inners.len(), "inner nodes in use");
+        check_bytes(&self.leaves);
+        check_bytes(&self.inners);
         if self.height > 0 {
             assert!(self.inners[self.root].separators.len() > 0, "a root has two children");
         }
@@ -63,6 +65,11 @@ impl Walk<'_> {
             self.node(*child, level - 1, from, to);
         }
     }
+}
+
+fn check_bytes<T: Node>(arena: &Arena<T>) {
+    let pages: usize = arena.iter().map(|node| node.page().memory_bytes()).sum();
+    assert_eq!(arena.page_bytes(), pages, "bytes of pages");
 }
 
 fn check_page(page: &Page, from: Option<&[u8]>, to: Option<&[u8]>) {

@@ -15,8 +15,7 @@ impl Tree {
         let mut number = self.first_leaf();
         let mut pages = &mut below;
         while number != NONE {
-            let leaf = &mut self.leaves[number];
-            let page = std::mem::take(&mut leaf.page);
+            let page = self.leaves.change(number, |leaf| std::mem::take(&mut leaf.page));
             if number == boundary {
                 let cut = page.find(at).unwrap_or_else(|place| place);
                 pages.push(page.copy(0..cut));
@@ -25,7 +24,7 @@ impl Tree {
             } else {
                 pages.push(page);
             }
-            number = leaf.next;
+            number = self.leaves[number].next;
         }
         *self = Tree::from_pages(below, self.limits);
         Tree::from_pages(above, self.limits)
@@ -42,12 +41,12 @@ impl Tree {
             last = page.entry(page.len() - 1);
             tree.len += page.len();
             let number = if nodes.is_empty() {
-                tree.leaves[tree.root].page = page;
+                tree.leaves.change(tree.root, |leaf| leaf.page = page);
                 tree.root
             } else {
                 let previous = nodes[nodes.len() - 1].number;
                 let number = tree.leaves.add(Leaf { page, previous, next: NONE });
-                tree.leaves[previous].next = number;
+                tree.leaves.change(previous, |leaf| leaf.next = number);
                 number
             };
             nodes.push(Bounded { from, number });

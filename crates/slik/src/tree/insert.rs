@@ -33,10 +33,10 @@ impl Tree {
     pub(crate) fn insert(&mut self, entry: &[u8]) -> bool {
         assert!(entry.len() <= LONGEST_ENTRY, "an entry has at most {LONGEST_ENTRY} bytes");
         let leaf = self.leaf_of(entry);
-        let page = &mut self.leaves[leaf].page;
+        let page = &self.leaves[leaf].page;
         let Err(at) = page.find(entry) else { return false };
         if fits(page, entry, &self.limits) {
-            page.insert(at, entry);
+            self.leaves.change(leaf, |leaf| leaf.page.insert(at, entry));
         } else {
             self.insert_by_splitting(entry, at);
         }
@@ -59,11 +59,12 @@ impl Tree {
         let next = leaf.next;
         let new = self.leaves.add(Leaf { page: right, previous: number, next });
         if next != NONE {
-            self.leaves[next].previous = new;
+            self.leaves.change(next, |next| next.previous = new);
         }
-        let leaf = &mut self.leaves[number];
-        leaf.page = left;
-        leaf.next = new;
+        self.leaves.change(number, |leaf| {
+            leaf.page = left;
+            leaf.next = new;
+        });
         self.insert_child(path, separator, new, arrival);
     }
 
@@ -77,17 +78,17 @@ impl Tree {
         arrival: Arrival,
     ) {
         for Step { inner: number, child: place } in path.into_iter().rev() {
-            let inner = &mut self.inners[number];
-            inner.insert_after(place, &separator, child);
-            let count = inner.separators.len();
-            let within = count < self.limits.inner_children
-                && inner.separators.used_bytes() <= self.limits.inner_bytes;
-            // Three separators make two nodes of one each, and one for their parent.
-            if within || count < 3 {
-                return;
-            }
-            let at = middle_of(&inner.separators, arrival);
-            let (middle, right) = inner.split(at);
+            let limits = self.limits;
+            let split = self.inners.change(number, |inner| {
+                inner.insert_after(place, &separator, child);
+                let count = inner.separators.len();
+                let within = count < limits.inner_children
+                    && inner.separators.used_bytes() <= limits.inner_bytes;
+                // Three separators make two nodes of one each, and one for their parent.
+                let splits = !within && count >= 3;
+                splits.then(|| inner.split(middle_of(&inner.separators, arrival)))
+            });
+            let Some((middle, right)) = split else { return };
             separator = middle;
             child = self.inners.add(right);
         }

@@ -1,7 +1,7 @@
 //! The two kinds of node: a page of entries with its neighbors, and a page of separators with
 //! its children.
 
-use super::arena::NONE;
+use super::arena::{NONE, Node};
 use super::{MOST_CHILDREN, Page};
 
 /// Entries in order. Only the root may be an empty leaf. Two fit a cache line.
@@ -18,6 +18,13 @@ impl Default for Leaf {
     }
 }
 
+impl Node for Leaf {
+    #[inline]
+    fn page(&self) -> &Page {
+        &self.page
+    }
+}
+
 /// One child more than separators; the entries under child `i` are at or above separator
 /// `i - 1` and below separator `i`.
 pub(super) struct Inner {
@@ -30,6 +37,12 @@ pub(super) struct Inner {
 impl Default for Inner {
     fn default() -> Inner {
         Inner { separators: Page::default(), children: [NONE; MOST_CHILDREN + 1] }
+    }
+}
+
+impl Node for Inner {
+    fn page(&self) -> &Page {
+        &self.separators
     }
 }
 

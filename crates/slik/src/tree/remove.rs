@@ -13,15 +13,15 @@ impl Tree {
     /// Takes an entry out; `false` if it was not there. O(log n).
     pub(crate) fn remove(&mut self, entry: &[u8]) -> bool {
         let leaf = self.leaf_of(entry);
-        let page = &mut self.leaves[leaf].page;
-        let Ok(at) = page.find(entry) else { return false };
-        page.remove(at);
+        let Ok(at) = self.leaves[leaf].page.find(entry) else { return false };
+        self.leaves.change(leaf, |leaf| leaf.page.remove(at));
         self.len -= 1;
         if self.len == 0 {
             // The arenas give their memory back too.
             *self = Tree::with_limits(self.limits);
             return true;
         }
+        let page = &self.leaves[leaf].page;
         let sparse = page.len() < self.limits.leaf_entries / 4
             && page.used_bytes() < self.limits.leaf_bytes / 4;
         if self.height > 0 && (sparse || page.len() == 0) {
@@ -41,7 +41,7 @@ impl Tree {
             let children = &self.inners[step.inner].children;
             let (into, from) = (children[left], children[left + 1]);
             let joined = self.leaves[into].page.joined(&self.leaves[from].page);
-            self.leaves[into].page = joined;
+            self.leaves.change(into, |leaf| leaf.page = joined);
             self.unlink(from);
             left + 1
         } else {
@@ -65,22 +65,21 @@ impl Tree {
     fn unlink(&mut self, number: u32) {
         let leaf = self.leaves.take(number);
         if leaf.previous != NONE {
-            self.leaves[leaf.previous].next = leaf.next;
+            self.leaves.change(leaf.previous, |previous| previous.next = leaf.next);
         }
         if leaf.next != NONE {
-            self.leaves[leaf.next].previous = leaf.previous;
+            self.leaves.change(leaf.next, |next| next.previous = leaf.previous);
         }
     }
 
     /// Takes a child, which is gone, out of its parent, and merges or frees inner nodes upwards.
     fn remove_child(&mut self, mut path: Vec<Step>, mut step: Step) {
         loop {
-            let inner = &mut self.inners[step.inner];
-            let emptied = inner.separators.len() == 0;
+            let emptied = self.inners[step.inner].separators.len() == 0;
             if emptied {
                 self.inners.take(step.inner);
             } else {
-                inner.remove_child(step.child);
+                self.inners.change(step.inner, |inner| inner.remove_child(step.child));
             }
             let Some(parent) = path.pop() else { break };
             let gone = if emptied { Some(parent.child) } else { self.merge_inner(&parent) };
@@ -116,7 +115,7 @@ impl Tree {
         let (into, from) = (children[left], children[left + 1]);
         let separator = parent.separators.entry(left);
         let right = self.inners.take(from);
-        self.inners[into].append(&separator, &right);
+        self.inners.change(into, |inner| inner.append(&separator, &right));
         Some(left + 1)
     }
 }
