@@ -22,7 +22,7 @@ mod default {
 
     pub const RECORDS: u64 = 100_000;
     pub const CLIENTS: u32 = 2;
-    pub const DURATION: Duration = Duration::from_secs(1);
+    pub const DURATION: Duration = Duration::from_millis(500);
     pub const COOLDOWN: Duration = Duration::from_millis(50);
     pub const WARMUP: Duration = Duration::from_millis(300);
     pub const PRECISION: f64 = 0.02;

@@ -28,7 +28,8 @@
 //! used, which outliers make wider, not wrong.
 //!
 //! The choice was made by simulation (20,000 runs; noise of a repeat lognormal; "outliers": a tenth
-//! of the repeats 20 % slow). False verdicts and power against a 5 % slowdown with ten pairs:
+//! of the repeats 20 % slow). How often the interval of ten pairs excludes 1 without a difference
+//! and with a slowdown of 5 %:
 //!
 //! | method | false, sd 2.5 % | false, outliers | power, sd 2.5 % | power, sd 2 % and outliers |
 //! | --- | --- | --- | --- | --- |
@@ -40,8 +41,13 @@
 //! [`ratio_unpaired`] is for values that did not run next to each other: the exact rank-sum
 //! interval with Hodges and Lehmann's estimate, or Welch's below five values.
 //!
-//! A verdict asks for an interval that excludes 1 and for an effect of at least
-//! [`MINIMUM_EFFECT`]: smaller ones are within what the layout of code and memory does by chance.
+//! A verdict asks for an interval that lies beyond [`MINIMUM_EFFECT`] as a whole, which is a test of
+//! a minimum effect (K. Murphy and B. Myors, "Testing the Hypothesis That Treatments Have Negligible
+//! Effects", Journal of Applied Psychology 84(2), 1999): smaller ones are within what the layout of
+//! code and memory does by chance, and with repeats enough every two copies differ by a little.
+//! Where repeats go on until a ratio is known to 2 %, from 10 to 50, two copies are then called
+//! different at most once in 90 simulated times and a copy that is 5 % slower is found 98 times in
+//! 100, with noise of a repeat up to 4 % (4,000 runs).
 
 mod autocorrelation;
 mod bootstrap;

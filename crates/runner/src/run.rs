@@ -221,15 +221,9 @@ fn is_certain(plan: &Plan, state: &State, precision: f64) -> bool {
     true
 }
 
-/// Whether the ratio of two systems is known to `precision`, or to a tenth of its distance from 1:
-/// whether something is 8.0 or 8.4 times slower needs no more repeats.
+/// Whether it is known well enough how the other one compares with the fastest.
 fn is_told_apart(fastest: &[f64], other: &[f64], precision: f64) -> bool {
-    const SHARE_OF_DISTANCE: f64 = 0.1;
-    if std::ptr::eq(fastest, other) {
-        return true;
-    }
-    let Some(ratio) = statistics::ratio_over_pairs(fastest, other) else { return false };
-    let (Some(low), Some(high)) = (ratio.low, ratio.high) else { return false };
-    let half_width = (high.ln() - low.ln()) / 2.0;
-    half_width <= precision.max(SHARE_OF_DISTANCE * ratio.ratio.ln().abs())
+    std::ptr::eq(fastest, other)
+        || statistics::ratio_over_pairs(fastest, other)
+            .is_some_and(|ratio| ratio.is_known_to(precision))
 }

@@ -6,7 +6,7 @@ mod unpaired;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The smallest difference that is called one: 1 %.
+/// What a difference has to exceed to be called one: 1 %.
 pub const MINIMUM_EFFECT: f64 = 0.01;
 
 /// How one system's rate compares with another's. More is faster: for latencies, turn the verdict
@@ -14,11 +14,11 @@ pub const MINIMUM_EFFECT: f64 = 0.01;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The second is faster, beyond the noise.
+    /// The second is faster by more than [`MINIMUM_EFFECT`], beyond the noise.
     Faster,
-    /// The second is slower, beyond the noise.
+    /// The second is slower by more than [`MINIMUM_EFFECT`], beyond the noise.
     Slower,
-    /// No difference beyond the noise, or one below [`MINIMUM_EFFECT`].
+    /// No such difference beyond the noise.
     Tie,
     /// Too few repeats to tell noise from difference.
     Undecided,
@@ -71,6 +71,15 @@ impl Ratio {
         }
     }
 
+    /// Whether the ratio is known to a relative half-width of `precision`, or to a tenth of its
+    /// distance from 1: whether something is 8.0 or 8.4 times slower needs no more repeats.
+    pub fn is_known_to(&self, precision: f64) -> bool {
+        const SHARE_OF_DISTANCE: f64 = 0.1;
+        let (Some(low), Some(high)) = (self.low, self.high) else { return false };
+        let half_width = (high.ln() - low.ln()) / 2.0;
+        half_width <= precision.max(SHARE_OF_DISTANCE * self.ratio.ln().abs())
+    }
+
     /// The same comparison of times, of which less is faster.
     #[must_use]
     pub fn of_times(self) -> Ratio {
@@ -79,11 +88,11 @@ impl Ratio {
 
     fn of_logs(estimate: f64, interval: Option<(f64, f64)>) -> Ratio {
         let ratio = estimate.exp();
-        let large_enough = (ratio - 1.0).abs() >= MINIMUM_EFFECT;
+        let least = MINIMUM_EFFECT.ln_1p();
         let verdict = match interval {
             None => Verdict::Undecided,
-            Some((low, _)) if low > 0.0 && large_enough => Verdict::Faster,
-            Some((_, high)) if high < 0.0 && large_enough => Verdict::Slower,
+            Some((low, _)) if low > least => Verdict::Faster,
+            Some((_, high)) if high < -least => Verdict::Slower,
             Some(_) => Verdict::Tie,
         };
         let (low, high) = interval.map(|(low, high)| (low.exp(), high.exp())).unzip();
