@@ -16,11 +16,16 @@ pub enum Support {
     Unsupported(&'static str),
 }
 
+/// Why a system without secondary indexes does no lookups.
+pub const NO_INDEXES: &str = "it has no secondary indexes";
+
 /// Something that a workload or a plan may need of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// An operation of this kind.
     Operation(OperationKind),
+    /// Secondary indexes, kept up with every write.
+    Indexes,
     /// Counting the records, for the check after a run.
     Count,
     /// A durability level.
@@ -32,6 +37,8 @@ pub enum Feature {
 pub struct Capabilities {
     /// Range scans in key order.
     pub scan: Support,
+    /// Secondary indexes on fields, kept up with every write, and lookups in their order.
+    pub lookup: Support,
     /// Counting all records.
     pub count: Support,
     /// Removing records.
@@ -45,9 +52,11 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Everything natively, at durability level none only: the start for an embedded system.
+    /// Everything but secondary indexes natively, at durability level none only: the start for an
+    /// embedded system.
     pub const IN_MEMORY: Capabilities = Capabilities {
         scan: Support::Native,
+        lookup: Support::Unsupported(NO_INDEXES),
         count: Support::Native,
         delete: Support::Native,
         durability: &[(Durability::None, "memory only")],
@@ -59,6 +68,7 @@ impl Capabilities {
     pub fn support(&self, feature: Feature) -> Support {
         match feature {
             Feature::Operation(OperationKind::Scan) => self.scan.clone(),
+            Feature::Operation(OperationKind::Lookup) | Feature::Indexes => self.lookup.clone(),
             Feature::Operation(OperationKind::Delete) => self.delete.clone(),
             Feature::Operation(_) => Support::Native,
             Feature::Count => self.count.clone(),

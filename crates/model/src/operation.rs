@@ -64,6 +64,22 @@ pub enum Operation<'a> {
         /// The fields wanted of each record.
         fields: Fields,
     },
+    /// Reads up to `limit` records in the order of an indexed field, from the first value at or
+    /// after `from` and up to `to`. Records of the same value may come in any order. Only fields
+    /// below the schema's [`index_count`](crate::Schema::index_count) are asked for. If there is an
+    /// end and no record before it, the outcome is [`Missing`](crate::Outcome::Missing).
+    Lookup {
+        /// The indexed field's position.
+        field: u16,
+        /// The smallest value wanted.
+        from: &'a [u8],
+        /// The greatest value wanted; `None`: there is no end.
+        to: Option<&'a [u8]>,
+        /// The greatest number of records to return.
+        limit: u32,
+        /// The fields wanted of each record.
+        fields: Fields,
+    },
     /// Removes one record.
     Delete {
         /// The record's key.
@@ -101,17 +117,20 @@ pub enum OperationKind {
     ReadModifyWrite,
     /// Remove one record.
     Delete,
+    /// Read records by an indexed field, in its order.
+    Lookup,
 }
 
 impl OperationKind {
     /// Every kind, in the order in which tables show them.
-    pub const ALL: [OperationKind; 6] = [
+    pub const ALL: [OperationKind; 7] = [
         OperationKind::Read,
         OperationKind::Update,
         OperationKind::Insert,
         OperationKind::Scan,
         OperationKind::ReadModifyWrite,
         OperationKind::Delete,
+        OperationKind::Lookup,
     ];
 
     /// The kind's name in records and tables, for example `read_modify_write`.
@@ -121,6 +140,7 @@ impl OperationKind {
             OperationKind::Update => "update",
             OperationKind::Insert => "insert",
             OperationKind::Scan => "scan",
+            OperationKind::Lookup => "lookup",
             OperationKind::ReadModifyWrite => "read_modify_write",
             OperationKind::Delete => "delete",
         }

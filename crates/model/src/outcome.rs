@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Outcome {
     /// The store did what was asked.
     Done,
-    /// A read, update or delete named a key that the store does not hold. It is never counted as a
-    /// success.
+    /// A read, update or delete named a key that the store does not hold, or a lookup a range of
+    /// values that no record has. It is never counted as a success.
     Missing,
     /// The store, the connection or the answer failed.
     Failed(Failure),
@@ -20,6 +20,11 @@ impl Outcome {
     /// Shorthand for [`Outcome::Failed`].
     pub fn failed(kind: FailureKind, message: impl Into<String>) -> Outcome {
         Outcome::Failed(Failure { kind, message: message.into().into_boxed_str() })
+    }
+
+    /// How a lookup ended that returned `rows` records of those up to `to`.
+    pub fn of_lookup(to: Option<&[u8]>, rows: u64) -> Outcome {
+        if to.is_some() && rows == 0 { Outcome::Missing } else { Outcome::Done }
     }
 
     /// The kind of failure, if this is one; a missing key is [`FailureKind::Missing`].

@@ -1,11 +1,15 @@
 //! The table that a workload works on.
 
-/// A table of records: its name and the names of its fields.
+/// The most secondary indexes that a table has.
+pub const MAX_INDEXES: usize = 16;
+
+/// A table of records: its name, the names of its fields, and how many of them are indexed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
     table: String,
     prefix: String,
     names: Vec<String>,
+    index_count: u16,
 }
 
 impl Schema {
@@ -19,7 +23,23 @@ impl Schema {
             table: table.to_owned(),
             prefix: prefix.to_owned(),
             names: (0..last).map(|i| format!("{prefix}{i}")).collect(),
+            index_count: 0,
         }
+    }
+
+    /// The same table with a secondary index on each of its first `count` fields.
+    ///
+    /// # Panics
+    /// If it has fewer fields, or these are more than [`MAX_INDEXES`]; plans are checked before.
+    #[must_use]
+    pub fn with_indexes(self, count: usize) -> Schema {
+        assert!(count <= self.names.len().min(MAX_INDEXES), "a plan has no more indexes");
+        Schema { index_count: count as u16, ..self }
+    }
+
+    /// How many fields have a secondary index: the first ones, by position.
+    pub fn index_count(&self) -> u16 {
+        self.index_count
     }
 
     /// The table's name.

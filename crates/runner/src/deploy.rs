@@ -45,7 +45,7 @@ impl Deployed {
             .settings
             .clone()
             .into_iter()
-            .partition(|(name, _)| driver.settings.iter().any(|known| known.name == name));
+            .partition(|(name, _)| driver.has_setting(name));
         let (mut server, mut folder) = (None, None);
         let target = match &cell.system.target {
             TargetPlan::Embedded => {

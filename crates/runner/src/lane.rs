@@ -244,7 +244,10 @@ impl<'p> Lane<'p> {
     fn verify(&mut self, prepared: &Prepared<'p>, answer: &Answer) -> Outcome {
         let reads = matches!(
             prepared.kind(),
-            OperationKind::Read | OperationKind::Scan | OperationKind::ReadModifyWrite
+            OperationKind::Read
+                | OperationKind::Scan
+                | OperationKind::Lookup
+                | OperationKind::ReadModifyWrite
         );
         let Some(verifier) = self.verifier.as_mut().filter(|_| reads) else {
             return Outcome::Done;

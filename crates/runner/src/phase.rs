@@ -82,8 +82,6 @@ pub struct PhaseReport {
     pub opened_at: jiff::Timestamp,
     /// How far the clock drifted from the kernel's meanwhile, in nanoseconds.
     pub clock_drift_ns: i64,
-    /// When the window opened, on the clock.
-    pub from_ns: u64,
     /// How long the window was, in nanoseconds: as ordered, or to the last operation's end.
     pub length_ns: u64,
     /// CPU that the lanes used within the window.
@@ -342,7 +340,6 @@ fn gather(
         recorded: Recorder::new(window, &[], false).finish(),
         opened_at: watched.opened_at,
         clock_drift_ns: 0,
-        from_ns: window.from_ns,
         length_ns: 0,
         client_cpu_ns: 0,
         lanes: reports.len(),

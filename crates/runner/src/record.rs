@@ -211,7 +211,7 @@ fn series(phase: &PhaseReport) -> Vec<SeriesPoint> {
         .map(|second| {
             let key = second as u32;
             let mut latencies = empty_histogram();
-            let range = (key, OperationKind::Read)..=(key, OperationKind::Delete);
+            let range = (key, OperationKind::Read)..=(key, OperationKind::Lookup);
             for (_, packed) in phase.recorded.seconds.range(range) {
                 packed.iter().for_each(|packed| packed.add_to(&mut latencies));
             }

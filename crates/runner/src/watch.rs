@@ -59,13 +59,18 @@ pub(crate) fn watch(
 ) -> Watched {
     let Opening { begin_ns, window, .. } = opening;
     let Window { from_ns, until_ns, .. } = window;
-    let pause_ns = from_ns.saturating_sub(order.clock.now());
-    thread::sleep(Duration::from_nanos(pause_ns));
+    let mut why = None;
+    while let pause_ns @ 1.. = from_ns.saturating_sub(order.clock.now())
+        && running.load(Ordering::Acquire) > 0
+    {
+        look_for_reason(order, &mut why, abort);
+        thread::sleep(Duration::from_nanos(pause_ns).min(LOOK_EVERY));
+    }
     let opened_at = jiff::Timestamp::now();
     let (before, before_ns) =
         if begin_ns < from_ns { (look(order), order.clock.now()) } else { (at_rest, from_ns) };
     let (mut last, mut last_ns) = (before, before_ns);
-    let (mut samples, mut why) = (Vec::new(), None);
+    let mut samples = Vec::new();
     let mut next_ns = from_ns + SAMPLE_EVERY_NS;
     loop {
         let ended = running.load(Ordering::Acquire) == 0;
@@ -79,12 +84,7 @@ pub(crate) fn watch(
         if ended {
             break;
         }
-        if why.is_none()
-            && let Some(reason) = (order.why_stop)()
-        {
-            why = Some(reason);
-            abort.store(true, Ordering::Relaxed);
-        }
+        look_for_reason(order, &mut why, abort);
         let left_ns = until_ns.saturating_sub(now_ns);
         let pause = if left_ns == 0 { LOOK_EVERY } else { Duration::from_nanos(left_ns) };
         thread::sleep(pause.min(LOOK_EVERY));
@@ -106,6 +106,16 @@ pub(crate) fn watch(
         server: last.server.zip(before.server).map(|(now, before)| used(now, &before)),
         client: used(last.client, &before.client),
         why,
+    }
+}
+
+/// Stops the lanes if there is a reason to.
+fn look_for_reason(order: &Order<'_>, why: &mut Option<String>, abort: &AtomicBool) {
+    if why.is_none() {
+        *why = (order.why_stop)();
+        if why.is_some() {
+            abort.store(true, Ordering::Relaxed);
+        }
     }
 }
 

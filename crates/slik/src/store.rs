@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::durable::{self, Loaded, Log};
 use crate::error::Error;
 use crate::memory::{Budget, Memory};
-use crate::options::Options;
+use crate::options::{Durability, Options};
 use crate::stats::Stats;
 use crate::substrate::Refused;
 use crate::sync::RwLock;
@@ -87,6 +87,17 @@ impl Store {
     /// [`Error::Io`], [`Error::WritesStopped`]; the files are closed nevertheless.
     pub fn close(&self) -> Result<(), Error> {
         self.shared.log.as_ref().map_or(Ok(()), |log| log.close())
+    }
+
+    /// Sets what has happened to later writes when they are acknowledged; earlier ones have this
+    /// level too when this returns. A great many objects are loaded faster at
+    /// [`Durability::Buffered`], to be synced all at once in the end. Of no effect on a store in
+    /// memory.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::WritesStopped`], [`Error::Closed`].
+    pub fn set_durability(&self, durability: Durability) -> Result<(), Error> {
+        self.shared.log.as_ref().map_or(Ok(()), |log| log.set_durability(durability))
     }
 
     /// Creates an empty table without indexes. In a durable store it is on disk when this returns.

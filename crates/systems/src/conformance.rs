@@ -7,6 +7,7 @@
 //! message, and the client goes on working.
 
 mod clients;
+mod lookups;
 mod probe;
 mod random;
 mod records;
@@ -15,7 +16,7 @@ mod table;
 
 use std::fmt;
 
-use assay_model::{Capabilities, Schema};
+use assay_model::{Capabilities, Schema, Support};
 use thiserror::Error;
 
 use crate::System;
@@ -29,13 +30,20 @@ pub struct Subject<'a> {
     pub system: &'a dyn System,
     /// What the driver declares for the layout.
     pub capabilities: &'a Capabilities,
-    /// The table that it was opened with.
+    /// The table that it was opened with. With secondary indexes, these are checked and nothing
+    /// else; the system must have them.
     pub schema: &'a Schema,
     /// What keys and values may hold.
     pub content: Content,
     /// Whether clients that update different fields of one record at once all succeed. A driver
     /// that reads and rewrites the record without a condition may lose one of them.
     pub updates: Updates,
+}
+
+impl Subject<'_> {
+    fn can_look_up(&self) -> bool {
+        !matches!(self.capabilities.lookup, Support::Unsupported(_))
+    }
 }
 
 /// What keys and values may hold.
@@ -96,6 +104,14 @@ const CHECKS: &[Check] = &[
     ("many clients see each other's records", clients::many),
     ("concurrent updates leave whole records", clients::whole_records),
     ("concurrent updates of different fields are all kept", clients::separate_fields),
+    ("a system without indexes refuses lookups", lookups::refused),
+];
+
+const CHECKS_OF_INDEXES: &[Check] = &[
+    ("lookups agree with the model whatever is written", lookups::sequences),
+    ("what the loader added is in the indexes", lookups::loaded),
+    ("concurrent updates leave one entry a record", lookups::contended_updates),
+    ("a removed table leaves nothing", table::removal),
 ];
 
 /// Runs every check; the first that fails ends it.
@@ -104,7 +120,8 @@ const CHECKS: &[Check] = &[
 /// The check that failed, with what was expected and what happened.
 pub fn check(subject: &Subject<'_>) -> Result<Report, Nonconformity> {
     let mut passed = Vec::new();
-    for (name, run) in CHECKS {
+    let indexed = subject.schema.index_count() > 0;
+    for (name, run) in if indexed { CHECKS_OF_INDEXES } else { CHECKS } {
         let fail = |why| Nonconformity { system: subject.name.into(), check: name, why };
         let prepared = subject.system.prepare().map_err(because("prepare"));
         let verdict = prepared.and_then(|()| {

@@ -22,8 +22,13 @@ pub(crate) fn covers_all(values: &[FieldValue<'_>], field_count: u16) -> bool {
 
 /// Appends the record that `values` makes up to `out`.
 pub(crate) fn write(values: &[FieldValue<'_>], field_count: u16, out: &mut Vec<u8>) {
+    write_with(|position| given(values, position).unwrap_or_default(), field_count, out);
+}
+
+/// Appends the record whose fields `field` gives by their positions to `out`.
+pub(crate) fn write_with<'a>(field: impl Fn(u16) -> &'a [u8], field_count: u16, out: &mut Vec<u8>) {
     for position in 0..field_count {
-        write_field(given(values, position).unwrap_or_default(), field_count, out);
+        write_field(field(position), field_count, out);
     }
 }
 

@@ -20,7 +20,9 @@ use std::{
     },
 };
 
-use assay_model::{Answer, Capabilities, FieldValue, Fields, Operation, Outcome};
+use assay_model::{
+    Answer, Capabilities, FailureKind, FieldValue, Fields, NO_INDEXES, Operation, Outcome,
+};
 use handicap::{Handicap, HandicapSettings};
 
 use crate::{
@@ -237,6 +239,7 @@ impl MemorySession {
                 self.scan(start, limit, fields, answer);
                 Outcome::Done
             }
+            Operation::Lookup { .. } => Outcome::failed(FailureKind::Rejected, NO_INDEXES),
             Operation::Delete { key } => match self.shards.write(key).remove(key) {
                 Some(_) => Outcome::Done,
                 None => Outcome::Missing,

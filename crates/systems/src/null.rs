@@ -17,6 +17,7 @@ pub static DRIVER: Driver = Driver {
     place: Place::Embedded,
     rests: |_| true,
     capabilities: |_| Capabilities {
+        lookup: assay_model::Support::Native,
         count: assay_model::Support::Unsupported("nothing is stored"),
         ..Capabilities::IN_MEMORY
     },

@@ -110,6 +110,11 @@ impl Driver {
             Some(name) => self.layouts.iter().find(|layout| layout.name == name),
         }
     }
+
+    /// Whether `name` is one of the driver's own settings.
+    pub fn has_setting(&self, name: &str) -> bool {
+        self.settings.iter().any(|setting| setting.name == name)
+    }
 }
 
 /// The driver called `name`.

@@ -98,7 +98,7 @@ impl Fixed {
     }
 }
 
-fn allocates_nothing(driver: &'static str, layout: &'static str, server: &Server) {
+fn allocates_nothing(driver: &'static str, layout: &'static str, indexes: usize, server: &Server) {
     let candidate = Candidate {
         driver,
         layout,
@@ -106,7 +106,8 @@ fn allocates_nothing(driver: &'static str, layout: &'static str, server: &Server
         updates: Updates::Isolated,
         durability: Durability::None,
     };
-    let system = candidate.open(server.target(), &Arc::new(Schema::new("t", "field", 10)));
+    let schema = Schema::new("t", "field", 10).with_indexes(indexes);
+    let system = candidate.open(server.target(), &Arc::new(schema));
     system.prepare().unwrap();
     let value = [b'v'; 100];
     let values: Vec<FieldValue<'_>> =
@@ -126,6 +127,16 @@ fn allocates_nothing(driver: &'static str, layout: &'static str, server: &Server
             if scans {
                 done(Operation::Scan { start: b"user", limit: 30, fields: Fields::All });
             }
+            for fields in [Fields::All, Fields::One(3)].into_iter().filter(|_| indexes > 0) {
+                done(Operation::Lookup { field: 1, from: b"", to: None, limit: 30, fields });
+                done(Operation::Lookup {
+                    field: 1,
+                    from: &value,
+                    to: Some(&value),
+                    limit: 30,
+                    fields,
+                });
+            }
             done(Operation::Delete { key });
             done(Operation::Insert { key, values: &values });
         }
@@ -133,7 +144,11 @@ fn allocates_nothing(driver: &'static str, layout: &'static str, server: &Server
     round();
     let before = REQUESTS.get();
     round();
-    assert_eq!(REQUESTS.get() - before, 0, "{driver}:{layout} asked for memory");
+    assert_eq!(
+        REQUESTS.get() - before,
+        0,
+        "{driver}:{layout} with {indexes} indexes asked for memory"
+    );
     system.remove().unwrap();
 }
 
@@ -141,13 +156,13 @@ fn allocates_nothing(driver: &'static str, layout: &'static str, server: &Server
 fn redis_codecs_allocate_nothing_in_the_steady_state() {
     let Some(program) = installed("redis") else { return };
     let server = Server::redis(&program, &[]);
-    for layout in ["hash", "hash-noindex", "string"] {
-        allocates_nothing("redis", layout, &server);
+    for (layout, indexes) in [("hash", 0), ("hash", 2), ("hash-noindex", 0), ("string", 0)] {
+        allocates_nothing("redis", layout, indexes, &server);
     }
 }
 
 #[test]
 fn the_memcached_codec_allocates_nothing_in_the_steady_state() {
     let Some(program) = installed("memcached") else { return };
-    allocates_nothing("memcached", "value", &Server::memcached(&program, &[]));
+    allocates_nothing("memcached", "value", 0, &Server::memcached(&program, &[]));
 }

@@ -261,6 +261,7 @@ impl Session for FaultySession {
                 self.write(&Operation::Insert { key, values })
             }
             Operation::Update { key, values } => self.update(key, values),
+            Operation::Lookup { .. } => self.pass(operation, answer, |_| {}),
             Operation::Delete { .. } if fault == Fault::DeleteIsIgnored => Outcome::Done,
             Operation::Delete { .. } => self.write(operation),
             Operation::Scan { start, limit, fields } => {

@@ -41,17 +41,21 @@ fn memory_conforms() {
 }
 
 #[test]
-fn slik_conforms_with_an_index_and_without() {
+fn slik_conforms_with_an_index_of_keys_and_without_at_every_durability() {
     for layout in ["indexed", "object"] {
-        let folder = tempfile::tempdir().unwrap();
-        Candidate {
-            driver: "slik",
-            layout,
-            content: Content::Bytes,
-            updates: Updates::Isolated,
-            durability: Durability::None,
+        for durability in Durability::ALL {
+            let folder = tempfile::tempdir().unwrap();
+            Candidate {
+                driver: "slik",
+                layout,
+                content: Content::Bytes,
+                updates: Updates::Isolated,
+                durability,
+            }
+            .conforms(|| embedded(&folder));
+            let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+            assert!(left.is_empty(), "left behind: {left:?}");
         }
-        .conforms(|| embedded(&folder));
     }
 }
 

@@ -6,6 +6,9 @@ mod server;
 #[path = "postgres/login.rs"]
 mod login;
 
+#[path = "postgres/lookups.rs"]
+mod lookups;
+
 #[path = "postgres/setup.rs"]
 mod setup;
 
@@ -140,17 +143,19 @@ fn every_layout_conforms() {
     let endpoint = server.database("conformance");
     let driver = find("postgres").expect("the driver is registered");
     for (layout, key) in LAYOUTS {
-        let opening = opening(endpoint.clone(), layout, key, 10);
-        let schema = opening.schema.clone();
-        let subject = Subject {
-            name: &format!("postgres:{layout}+key={key}"),
-            system: &*open(opening),
-            capabilities: &(driver.capabilities)(layout),
-            schema: &schema,
-            content: Content::Text,
-            updates: Updates::Isolated,
-        };
-        conformance::check(&subject).unwrap_or_else(|failure| panic!("{failure}"));
+        for (fields, indexes) in [(10, 0), (1, 1), (3, 2)] {
+            let opening = opening(endpoint.clone(), layout, key, fields);
+            let schema = Arc::new(Schema::clone(&opening.schema).with_indexes(indexes));
+            let subject = Subject {
+                name: &format!("postgres:{layout}+key={key} ({indexes} indexes)"),
+                system: &*open(Opening { schema: schema.clone(), ..opening }),
+                capabilities: &(driver.capabilities)(layout),
+                schema: &schema,
+                content: Content::Text,
+                updates: Updates::Isolated,
+            };
+            conformance::check(&subject).unwrap_or_else(|failure| panic!("{failure}"));
+        }
     }
 }
 

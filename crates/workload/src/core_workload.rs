@@ -32,6 +32,13 @@ pub struct CoreWorkload {
     pub insert_count: Option<u64>,
     /// How many fields a record has.
     pub field_count: u32,
+    /// How many fields have a secondary index: the first ones. YCSB has none; this and what
+    /// concerns lookups is for study S2.
+    pub index_count: u32,
+    /// How long the values of indexed fields are, in bytes.
+    pub index_key_length: u32,
+    /// Whether updates change the values of indexed fields too.
+    pub updates_change_index_keys: bool,
     /// What every field's name begins with; its position follows.
     pub field_name_prefix: String,
     /// How long the values are, in bytes.
@@ -54,6 +61,8 @@ pub struct CoreWorkload {
     pub insert_proportion: f64,
     /// The share of scans.
     pub scan_proportion: f64,
+    /// The share of lookups by an indexed field, each equally often.
+    pub lookup_proportion: f64,
     /// The share of read-modify-writes.
     pub read_modify_write_proportion: f64,
     /// Which records are asked for.
@@ -64,6 +73,10 @@ pub struct CoreWorkload {
     pub min_scan_length: u32,
     /// The greatest number of records that a scan asks for.
     pub max_scan_length: u32,
+    /// What a lookup asks for.
+    pub lookup_range: LookupRange,
+    /// The greatest number of records that a lookup returns.
+    pub lookup_length: u32,
     /// Whether a key shows its record's number or the hash of it.
     pub insert_order: InsertOrder,
     /// The least number of digits in a key.
@@ -218,6 +231,16 @@ pub enum ScanDistribution {
     Zipfian,
 }
 
+/// What a lookup by an indexed field asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LookupRange {
+    /// Records with the value that a record was loaded with.
+    Point,
+    /// Records from that value on.
+    From,
+}
+
 /// What a key shows of its record's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -238,6 +261,9 @@ impl Default for CoreWorkload {
             insert_start: 0,
             insert_count: None,
             field_count: 10,
+            index_count: 0,
+            index_key_length: 30,
+            updates_change_index_keys: true,
             field_name_prefix: "field".to_owned(),
             field_length: FieldLength::Constant { bytes: 100 },
             read_all_fields: true,
@@ -248,11 +274,14 @@ impl Default for CoreWorkload {
             update_proportion: 0.05,
             insert_proportion: 0.0,
             scan_proportion: 0.0,
+            lookup_proportion: 0.0,
             read_modify_write_proportion: 0.0,
             request_distribution: RequestDistribution::Uniform {},
             scan_length_distribution: ScanDistribution::Uniform,
             min_scan_length: 1,
             max_scan_length: 1000,
+            lookup_range: LookupRange::Point,
+            lookup_length: 1,
             insert_order: InsertOrder::Hashed,
             zero_padding: 1,
         }
@@ -309,12 +338,20 @@ impl CoreWorkload {
         letters.next().is_none().then(|| CoreWorkload::ycsb(letter))?
     }
 
-    /// The table's name and fields.
+    /// The table's name, fields and indexes.
     ///
     /// # Panics
-    /// If there are more than 65,535 fields; [`CoreWorkload::validate`] refuses that.
+    /// If there are more than 65,535 fields, or fewer than indexes; [`CoreWorkload::validate`]
+    /// refuses that.
     pub fn schema(&self) -> Schema {
         Schema::new(&self.table, &self.field_name_prefix, self.field_count as usize)
+            .with_indexes(self.index_count as usize)
+    }
+
+    /// The greatest length of a value, in bytes.
+    pub fn greatest_value(&self) -> usize {
+        let index_key = if self.index_count > 0 { self.index_key_length as usize } else { 0 };
+        self.field_length.greatest().max(index_key)
     }
 
     /// The numbers of the records that are loaded before the operations begin.
@@ -337,6 +374,7 @@ impl CoreWorkload {
             OperationKind::Update => self.update_proportion,
             OperationKind::Insert => self.insert_proportion,
             OperationKind::Scan => self.scan_proportion,
+            OperationKind::Lookup => self.lookup_proportion,
             OperationKind::ReadModifyWrite => self.read_modify_write_proportion,
             OperationKind::Delete => 0.0,
         }
@@ -359,13 +397,13 @@ mod tests {
             workload.validate().unwrap();
             OperationKind::ALL.map(|kind| workload.proportion(kind))
         };
-        assert_eq!(mix("a"), [0.5, 0.5, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(mix("b"), [0.95, 0.05, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(mix("c"), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(mix("d"), [0.95, 0.0, 0.05, 0.0, 0.0, 0.0]);
-        assert_eq!(mix("e"), [0.0, 0.0, 0.05, 0.95, 0.0, 0.0]);
-        assert_eq!(mix("f"), [0.5, 0.0, 0.0, 0.0, 0.5, 0.0]);
-        assert_eq!(mix("load"), [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(mix("a"), [0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(mix("b"), [0.95, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(mix("c"), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(mix("d"), [0.95, 0.0, 0.05, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(mix("e"), [0.0, 0.0, 0.05, 0.95, 0.0, 0.0, 0.0]);
+        assert_eq!(mix("f"), [0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0]);
+        assert_eq!(mix("load"), [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
         for unknown in ["", "g", "A", "ab", "loader"] {
             assert_eq!(CoreWorkload::preset(unknown), None);
         }

@@ -40,8 +40,8 @@ mod goodness;
 
 pub use acknowledged::{Acknowledged, WINDOW};
 pub use core_workload::{
-    CoreWorkload, FieldLength, InsertOrder, RequestDistribution, ScanDistribution, YCSB_PRESETS,
-    ZIPFIAN_CONSTANT,
+    CoreWorkload, FieldLength, InsertOrder, LookupRange, RequestDistribution, ScanDistribution,
+    YCSB_PRESETS, ZIPFIAN_CONSTANT,
 };
 pub use hash::fnv1a_64;
 pub use keys::KeyFormat;
@@ -49,6 +49,8 @@ pub use lengths::FieldLengths;
 pub use prepared::Prepared;
 pub use rng::Draws;
 pub use stream::Stream;
-pub use validate::{InvalidWorkload, MAX_FIELD_BYTES, MAX_ZERO_PADDING, Problem};
+pub use validate::{
+    InvalidWorkload, MAX_FIELD_BYTES, MAX_INDEX_KEY_BYTES, MAX_ZERO_PADDING, Problem,
+};
 pub use values::{UPDATE_VERSIONS, ValuePool, Values};
 pub use verify::{FieldState, Form, Verifier, WrongAnswer};

@@ -23,12 +23,13 @@ const TABLE_SALT: u64 = 0x7461_626C;
 
 /// The order in which a block's operations are dealt to the kinds. Inserts come first: their
 /// number is then the floor of a product, without error carried over from another kind.
-const KINDS: [OperationKind; 5] = [
+const KINDS: [OperationKind; 6] = [
     OperationKind::Insert,
     OperationKind::Read,
     OperationKind::Update,
     OperationKind::Scan,
     OperationKind::ReadModifyWrite,
+    OperationKind::Lookup,
 ];
 
 /// The shares of the kinds, in parts of [`WHOLE`] that sum to it.
@@ -228,26 +229,28 @@ mod tests {
     use super::*;
     use crate::goodness::assert_fits;
 
-    fn mix(shares: [f64; 5]) -> Mix {
+    fn mix(shares: [f64; 6]) -> Mix {
         Mix::new(&CoreWorkload {
             insert_proportion: shares[0],
             read_proportion: shares[1],
             update_proportion: shares[2],
             scan_proportion: shares[3],
             read_modify_write_proportion: shares[4],
+            lookup_proportion: shares[5],
             ..CoreWorkload::default()
         })
     }
 
-    const MIXES: [[f64; 5]; 8] = [
-        [0.05, 0.95, 0.0, 0.0, 0.0],
-        [0.0, 0.5, 0.5, 0.0, 0.0],
-        [0.2, 0.2, 0.2, 0.2, 0.2],
-        [1.0, 0.0, 0.0, 0.0, 0.0],
-        [0.999, 0.0, 0.0, 0.0005, 0.0005],
-        [0.0003, 0.4, 0.0002, 0.59, 0.0095],
-        [3.0, 5.0, 0.0, 2.0, 0.0],
-        [0.0, 1.0, 1e-6, 0.0, 0.0],
+    const MIXES: [[f64; 6]; 9] = [
+        [0.05, 0.95, 0.0, 0.0, 0.0, 0.0],
+        [0.0, 0.5, 0.5, 0.0, 0.0, 0.0],
+        [0.2, 0.2, 0.2, 0.2, 0.2, 0.0],
+        [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [0.999, 0.0, 0.0, 0.0005, 0.0005, 0.0],
+        [0.0003, 0.4, 0.0002, 0.59, 0.0095, 0.0],
+        [3.0, 5.0, 0.0, 2.0, 0.0, 0.0],
+        [0.0, 1.0, 1e-6, 0.0, 0.0, 0.0],
+        [0.1, 0.2, 0.1, 0.1, 0.1, 0.4],
     ];
 
     #[test]
@@ -255,7 +258,7 @@ mod tests {
         for shares in MIXES {
             assert_eq!(mix(shares).parts.iter().sum::<u64>(), WHOLE, "{shares:?}");
         }
-        assert_eq!(mix([0.0, 0.5, 0.5, 0.0, 0.0]).parts, [0, WHOLE / 2, WHOLE / 2, 0, 0]);
+        assert_eq!(mix([0.0, 0.5, 0.5, 0.0, 0.0, 0.0]).parts, [0, WHOLE / 2, WHOLE / 2, 0, 0, 0]);
     }
 
     #[test]
@@ -264,9 +267,9 @@ mod tests {
             let mix = mix(shares);
             let mut cursor = MixCursor::new(mix, 1);
             let sum: f64 = shares.iter().sum();
-            let mut total = [0u64; 5];
+            let mut total = [0u64; 6];
             for block in 0..300u64 {
-                let mut counts = [0u64; 5];
+                let mut counts = [0u64; 6];
                 for n in block * 1024..(block + 1) * 1024 {
                     let kind = cursor.at(n).kind;
                     counts[KINDS.iter().position(|&k| k == kind).unwrap()] += 1;
@@ -382,7 +385,7 @@ mod tests {
     fn kinds_change_as_often_as_in_a_random_order() {
         // In a random order of n and n items the number of changes has mean n and variance
         // n (n - 1) / (2n - 1).
-        let mut cursor = MixCursor::new(mix([0.0, 0.5, 0.5, 0.0, 0.0]), 6);
+        let mut cursor = MixCursor::new(mix([0.0, 0.5, 0.5, 0.0, 0.0, 0.0]), 6);
         let (blocks, half) = (4000u64, 512.0);
         let (mut sum, mut squares) = (0.0, 0.0);
         for block in 0..blocks {

@@ -13,7 +13,17 @@ pub struct Prepared<'p> {
     pub(crate) key: Vec<u8>,
     pub(crate) fields: Fields,
     pub(crate) scan_length: u32,
+    pub(crate) lookup: Lookup<'p>,
     pub(crate) values: Vec<FieldValue<'p>>,
+}
+
+/// What a lookup asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lookup<'p> {
+    pub(crate) field: u16,
+    pub(crate) from: &'p [u8],
+    pub(crate) to: Option<&'p [u8]>,
+    pub(crate) limit: u32,
 }
 
 impl Default for Prepared<'_> {
@@ -33,6 +43,7 @@ impl<'p> Prepared<'p> {
             key: Vec::new(),
             fields: Fields::All,
             scan_length: 0,
+            lookup: Lookup::default(),
             values: Vec::new(),
         }
     }
@@ -58,7 +69,8 @@ impl<'p> Prepared<'p> {
         self.key_id
     }
 
-    /// The record's key; for a scan, the key to begin at.
+    /// The record's key; for a scan, the key to begin at; for a lookup, the key of a record whose
+    /// loaded value is looked up.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
@@ -100,6 +112,10 @@ impl<'p> Prepared<'p> {
             OperationKind::Insert => Operation::Insert { key: &self.key, values: &self.values },
             OperationKind::Scan => {
                 Operation::Scan { start: &self.key, limit: self.scan_length, fields: self.fields }
+            }
+            OperationKind::Lookup => {
+                let Lookup { field, from, to, limit } = self.lookup;
+                Operation::Lookup { field, from, to, limit, fields: self.fields }
             }
             OperationKind::Delete => Operation::Delete { key: &self.key },
         }

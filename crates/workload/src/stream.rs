@@ -3,10 +3,11 @@
 use assay_model::{FieldValue, Fields, OperationKind};
 
 use crate::{
-    Acknowledged, CoreWorkload, KeyFormat, Prepared, RequestDistribution, ScanDistribution,
-    UPDATE_VERSIONS, ValuePool, Values, ZIPFIAN_CONSTANT,
+    Acknowledged, CoreWorkload, KeyFormat, LookupRange, Prepared, RequestDistribution,
+    ScanDistribution, UPDATE_VERSIONS, ValuePool, Values, ZIPFIAN_CONSTANT,
     distributions::{Exponential, Hotspot, Latest, ScrambledZipfian, Sequential, Uniform, Zipfian},
     mix::{Mix, MixCursor, Slot},
+    prepared::Lookup,
     rng::{Draws, keyed},
 };
 
@@ -28,9 +29,13 @@ pub struct Stream<'p> {
     first_key: u64,
     first_inserted_key: u64,
     field_count: u16,
+    index_count: u16,
+    lookup_range: LookupRange,
+    lookup_length: u32,
     read_all_fields: bool,
     write_all_fields: bool,
     updates_change_values: bool,
+    updates_change_index_keys: bool,
 }
 
 /// Which of the loaded records an operation asks for.
@@ -75,9 +80,13 @@ impl<'p> Stream<'p> {
             first_key: workload.loaded_keys().start,
             first_inserted_key: workload.first_inserted_key(),
             field_count: workload.field_count as u16,
+            index_count: workload.index_count as u16,
+            lookup_range: workload.lookup_range,
+            lookup_length: workload.lookup_length,
             read_all_fields: workload.read_all_fields,
             write_all_fields: workload.write_all_fields,
             updates_change_values: !workload.data_integrity,
+            updates_change_index_keys: workload.updates_change_index_keys,
         }
     }
 
@@ -102,6 +111,7 @@ impl<'p> Stream<'p> {
         }
         match slot.kind {
             OperationKind::Scan => into.scan_length = self.scan_length.choose(&mut draws),
+            OperationKind::Lookup => into.lookup = self.lookup(into.key_id, &mut draws),
             OperationKind::Update | OperationKind::ReadModifyWrite => {
                 let version = if self.updates_change_values {
                     1 + (n % u64::from(UPDATE_VERSIONS)) as u32
@@ -112,8 +122,7 @@ impl<'p> Stream<'p> {
                     self.push_all(version, into);
                 } else {
                     let field = self.one_field(&mut draws);
-                    let bytes = self.values.value(into.key_id, field, version);
-                    into.values.push(FieldValue { field, bytes });
+                    into.values.push(self.value(into.key_id, field, version));
                 }
             }
             _ => {}
@@ -140,12 +149,27 @@ impl<'p> Stream<'p> {
     #[inline]
     fn push_all(&self, version: u32, into: &mut Prepared<'p>) {
         let key_id = into.key_id;
-        into.values.extend(
-            (0..self.field_count).map(|field| FieldValue {
-                field,
-                bytes: self.values.value(key_id, field, version),
-            }),
-        );
+        into.values.extend((0..self.field_count).map(|field| self.value(key_id, field, version)));
+    }
+
+    #[inline]
+    fn value(&self, key_id: u64, field: u16, version: u32) -> FieldValue<'p> {
+        let keeps = field < self.index_count && !self.updates_change_index_keys;
+        let version = if keeps { 0 } else { version };
+        FieldValue { field, bytes: self.values.value(key_id, field, version) }
+    }
+
+    fn lookup(&self, key_id: u64, draws: &mut Draws) -> Lookup<'p> {
+        let field = match self.index_count {
+            1 => 0,
+            count => draws.below(u64::from(count)) as u16,
+        };
+        let from = self.values.value(key_id, field, 0);
+        let to = match self.lookup_range {
+            LookupRange::Point => Some(from),
+            LookupRange::From => None,
+        };
+        Lookup { field, from, to, limit: self.lookup_length }
     }
 
     #[inline]

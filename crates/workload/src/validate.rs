@@ -1,14 +1,18 @@
 //! What a workload's parameters must satisfy, and messages that name the one that does not.
 
-use assay_model::OperationKind;
+use assay_model::{MAX_INDEXES, OperationKind};
 use thiserror::Error;
 
-use crate::{CoreWorkload, FieldLength, RequestDistribution, distributions::Histogram, mix::Mix};
+use crate::{
+    CoreWorkload, FieldLength, LookupRange, RequestDistribution, distributions::Histogram, mix::Mix,
+};
 
 /// The greatest length of a value, in bytes: 64 MiB.
 pub const MAX_FIELD_BYTES: u32 = 64 << 20;
 /// The greatest number of digits to which a key can be padded.
 pub const MAX_ZERO_PADDING: u32 = 200;
+/// The greatest length of an indexed field's value, in bytes: what the B-trees of all systems take.
+pub const MAX_INDEX_KEY_BYTES: u32 = 512;
 /// The longest name of a table, and of a field with its number, in bytes: PostgreSQL's limit.
 const MAX_NAME_BYTES: usize = 63;
 const MAX_PREFIX_BYTES: usize = 48;
@@ -43,6 +47,7 @@ impl CoreWorkload {
         self.check_field_length(&mut found);
         self.check_distribution(&mut found);
         self.check_scans(&mut found);
+        self.check_lookups(&mut found);
         if found.0.is_empty() { Ok(()) } else { Err(InvalidWorkload { problems: found.0 }) }
     }
 
@@ -118,8 +123,8 @@ impl CoreWorkload {
         }
         if !found.0.iter().any(|problem| problem.parameter.ends_with("_proportion")) {
             found.check("read_proportion", sum > 0.0 && sum.is_finite(), || {
-                "the proportions of reads, updates, inserts, scans and read-modify-writes sum to \
-                 0: give at least one of them"
+                "the proportions of reads, updates, inserts, scans, lookups and read-modify-writes \
+                 sum to 0: give at least one of them"
                     .to_owned()
             });
             for kind in Mix::unresolved(self) {
@@ -205,6 +210,38 @@ impl CoreWorkload {
             )
         });
     }
+
+    fn check_lookups(&self, found: &mut Findings) {
+        let most = self.field_count.min(MAX_INDEXES as u32);
+        found.check("index_count", self.index_count <= most, || {
+            format!("at most {most} of {} fields are indexed", self.field_count)
+        });
+        let length = self.index_key_length;
+        found.check("index_key_length", (1..=MAX_INDEX_KEY_BYTES).contains(&length), || {
+            format!("an indexed value has 1 to {MAX_INDEX_KEY_BYTES} bytes, not {length}")
+        });
+        found.check("lookup_length", self.lookup_length >= 1, || {
+            "a lookup asks for at least 1 record".to_owned()
+        });
+        if !self.operation_kinds().contains(&OperationKind::Lookup) {
+            return;
+        }
+        found.check("index_count", self.index_count > 0, || {
+            "lookups need at least one indexed field".to_owned()
+        });
+        if self.index_count == 0 {
+            return;
+        }
+        let writes = [OperationKind::Update, OperationKind::ReadModifyWrite];
+        let changes = writes.iter().any(|kind| self.proportion(*kind) > 0.0)
+            && self.updates_change_index_keys
+            && !self.data_integrity;
+        found.check("lookup_range", !changes || self.lookup_range != LookupRange::Point, || {
+            "updates change the values that are looked up, and these would not be found: set \
+             updates_change_index_keys = false, or lookup_range = \"from\""
+                .to_owned()
+        });
+    }
 }
 
 struct Findings(Vec<Problem>);
@@ -223,6 +260,7 @@ fn proportion_name(kind: OperationKind) -> &'static str {
         OperationKind::Update => "update_proportion",
         OperationKind::Insert => "insert_proportion",
         OperationKind::Scan => "scan_proportion",
+        OperationKind::Lookup => "lookup_proportion",
         OperationKind::ReadModifyWrite => "read_modify_write_proportion",
         OperationKind::Delete => "delete_proportion",
     }
@@ -296,6 +334,12 @@ mod tests {
                 w.insert_count = Some(10);
             }),
             ("min_scan_length", |w| w.min_scan_length = 0),
+            ("index_count", |w| w.index_count = 11),
+            ("index_count", |w| w.lookup_proportion = 1.0),
+            ("index_key_length", |w| w.index_key_length = 0),
+            ("index_key_length", |w| w.index_key_length = 513),
+            ("lookup_length", |w| w.lookup_length = 0),
+            ("lookup_range", |w| (w.index_count, w.lookup_proportion) = (1, 1.0)),
             ("max_scan_length", |w| w.max_scan_length = 0),
             ("max_scan_length", |w| (w.min_scan_length, w.max_scan_length) = (10, 9)),
         ];

@@ -53,7 +53,7 @@ impl ValuePool {
 
     /// The pool that holds every value of `workload`.
     pub fn of(workload: &CoreWorkload, seed: u64) -> ValuePool {
-        ValuePool::new(seed, workload.field_length.greatest())
+        ValuePool::new(seed, workload.greatest_value())
     }
 
     /// The longest value that the pool holds, in bytes.
@@ -86,6 +86,8 @@ fn cell(key: u64, key_id: u64, field: u16) -> u64 {
 pub struct Values<'p> {
     pool: &'p ValuePool,
     lengths: FieldLengths,
+    index_count: u16,
+    index_key_length: usize,
 }
 
 impl<'p> Values<'p> {
@@ -94,13 +96,18 @@ impl<'p> Values<'p> {
     /// # Panics
     /// If the pool was made for shorter values than the workload's; [`ValuePool::of`] is not.
     pub fn new(workload: &CoreWorkload, pool: &'p ValuePool) -> Values<'p> {
-        let greatest = workload.field_length.greatest();
+        let greatest = workload.greatest_value();
         assert!(
             greatest <= pool.max_value_bytes,
             "the workload's values have up to {greatest} bytes, the pool {}",
             pool.max_value_bytes
         );
-        Values { pool, lengths: FieldLengths::new(&workload.field_length) }
+        Values {
+            pool,
+            lengths: FieldLengths::new(&workload.field_length),
+            index_count: workload.index_count as u16,
+            index_key_length: workload.index_key_length as usize,
+        }
     }
 
     /// The value of a field, of the length that it has in this version.
@@ -112,6 +119,9 @@ impl<'p> Values<'p> {
     /// How long the value of a field is in this version, in bytes.
     #[inline]
     pub fn length(&self, key_id: u64, field: u16, version: u32) -> usize {
+        if field < self.index_count {
+            return self.index_key_length;
+        }
         self.lengths.length(|| {
             let version = u64::from(version) % VERSIONS;
             mix(cell(self.pool.length_key, key_id, field).wrapping_add(version))

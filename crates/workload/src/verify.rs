@@ -134,10 +134,26 @@ pub enum WrongAnswer {
         /// The key that came before it.
         previous: String,
     },
-    /// A scan returned more records than asked for.
-    #[error("a scan from '{start}' returned {rows} records, more than the {limit} asked for")]
+    /// A lookup returned a record whose indexed field lies outside the range asked for.
+    #[error("a lookup in field {field} returned '{key}', whose value lies outside its range")]
+    OutsideRange {
+        /// The indexed field's position.
+        field: u16,
+        /// The row's key.
+        key: String,
+    },
+    /// A lookup returned records out of the index's order.
+    #[error("a lookup in field {field} returned '{key}' after a greater value")]
+    LookupOutOfOrder {
+        /// The indexed field's position.
+        field: u16,
+        /// The row's key.
+        key: String,
+    },
+    /// A scan or a lookup returned more records than asked for.
+    #[error("{rows} records came from '{start}' on, more than the {limit} asked for")]
     TooManyRows {
-        /// The key to begin at.
+        /// The key or the value to begin at.
         start: String,
         /// How many came.
         rows: u64,
@@ -160,13 +176,16 @@ impl<'p> Verifier<'p> {
         }
     }
 
-    /// Checks the answer to a read or scan that the store called done. Other operations return no
+    /// Checks the answer to a read, scan or lookup that the store called done. Other operations return no
     /// rows, and that is checked.
     pub fn check(&mut self, operation: &Operation<'_>, answer: &Answer) -> Result<(), WrongAnswer> {
         match *operation {
             Operation::Read { key, fields } => self.check_read(key, fields, answer),
             Operation::Scan { start, limit, fields } => {
                 self.check_scan(start, limit, fields, answer)
+            }
+            Operation::Lookup { field, from, to, limit, fields } => {
+                self.check_lookup((field, from, to), limit, fields, answer)
             }
             Operation::Insert { key, .. }
             | Operation::Update { key, .. }
@@ -221,6 +240,36 @@ impl<'p> Verifier<'p> {
             }
             previous = Some(key);
             self.check_row(&row, fields)?;
+        }
+        Ok(())
+    }
+
+    fn check_lookup(
+        &mut self,
+        (field, from, to): (u16, &[u8], Option<&[u8]>),
+        limit: u32,
+        fields: Fields,
+        answer: &Answer,
+    ) -> Result<(), WrongAnswer> {
+        let rows = answer.row_count();
+        if rows > u64::from(limit) {
+            return Err(WrongAnswer::TooManyRows { start: shown(from), rows, limit });
+        }
+        let mut previous = from;
+        for row in kept(answer, from)? {
+            self.check_row(&row, fields)?;
+            // Where the indexed field is not asked for, its order cannot be seen.
+            let Some((_, value)) = row.fields().find(|(position, _)| *position == field) else {
+                continue;
+            };
+            let key = || shown(row.key());
+            if value < from || to.is_some_and(|to| value > to) {
+                return Err(WrongAnswer::OutsideRange { field, key: key() });
+            }
+            if value < previous {
+                return Err(WrongAnswer::LookupOutOfOrder { field, key: key() });
+            }
+            previous = value;
         }
         Ok(())
     }

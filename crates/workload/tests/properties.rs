@@ -110,6 +110,7 @@ fn every_property_reaches_its_parameter() {
         max_scan_length: 30,
         insert_order: InsertOrder::Ordered,
         zero_padding: 12,
+        ..CoreWorkload::default()
     };
     assert_eq!(run.workload, expected);
     assert_eq!(run.client.threads, Some(16));

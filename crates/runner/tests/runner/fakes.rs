@@ -38,6 +38,7 @@ pub fn written(operation: &Operation<'_>) -> Vec<u8> {
         Operation::Insert { key, values } => (b'i', key, values),
         Operation::Update { key, values } => (b'u', key, values),
         Operation::Scan { start, .. } => (b's', start, &[][..]),
+        Operation::Lookup { from, .. } => (b'l', from, &[][..]),
         Operation::Delete { key } => (b'd', key, &[][..]),
     };
     let mut bytes = vec![kind];

@@ -53,6 +53,11 @@ pub(super) fn list(log: &Path) -> Result<Vec<(u64, PathBuf)>, Error> {
     Ok(journals)
 }
 
+/// The names of the journals in a folder, by ascending number.
+pub(super) fn names(log: &Path) -> Result<Vec<String>, Error> {
+    Ok(list(log)?.into_iter().map(|(number, _)| format!("{number}.jnl")).collect())
+}
+
 /// Reads all journals; cuts a torn end off the last. A store that was closed has none.
 pub(super) fn check(log: &Path, closed: bool, damaged: DamagedLog) -> Result<First, Error> {
     let journals = list(log)?;

@@ -58,7 +58,7 @@ fn open_locked(folder: Folder, options: &Options) -> Result<(Arc<Log>, Vec<Loade
     let (db, records) = open_database(&log).map_err(|e| opening_error(&log, e))?;
     check_first(&log, &records, first)?;
     let mut catalog = read_catalog(&log, &records)?;
-    let contents = read_objects(&log, &records, &catalog, options)?;
+    let mut contents = read_objects(&log, &records, &catalog, options)?;
     for (&table, contents) in &contents {
         catalog.tables.objects.insert(table, Arc::new((contents.objects() as u64).into()));
     }
@@ -71,7 +71,6 @@ fn open_locked(folder: Folder, options: &Options) -> Result<(Arc<Log>, Vec<Loade
     for &table in &catalog.dropped {
         log.purge(table)?;
     }
-    let mut contents = contents;
     let tables = log.tables().into_iter().map(|(definition, log)| {
         let contents = contents.remove(&log.number()).unwrap_or_default();
         Loaded { definition, log, contents }
@@ -82,8 +81,7 @@ fn open_locked(folder: Folder, options: &Options) -> Result<(Arc<Log>, Vec<Loade
 
 /// All journals that a closed store had are there, and no others.
 fn check_journals(log: &Path, closed: &Closed) -> Result<(), Error> {
-    let names: Vec<_> =
-        journal::list(log)?.iter().map(|(number, _)| format!("{number}.jnl")).collect();
+    let names = journal::names(log)?;
     if names != closed.journals {
         let what =
             format!("its journals are {names:?}, and were {:?} when closed", closed.journals);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use fjall::config::{BlockSizePolicy, FilterPolicy};
@@ -26,7 +26,8 @@ const VERSIONS: u64 = 1 << 20;
 
 /// The disk side of a store.
 pub(crate) struct Log {
-    durability: Durability,
+    /// Whether a write waits for the disk.
+    synced: AtomicBool,
     /// Nothing after the store was closed.
     disk: RwLock<Option<Disk>>,
     group: Group,
@@ -107,7 +108,7 @@ pub(super) fn opening_error(path: &Path, error: fjall::Error) -> Error {
 impl Log {
     pub(super) fn new(durability: Durability, disk: Disk, catalog: Catalog) -> Log {
         Log {
-            durability,
+            synced: AtomicBool::new(durability == Durability::Synced),
             path: disk.folder.path.clone(),
             disk: RwLock::new(Some(disk)),
             group: Group::default(),
@@ -120,26 +121,38 @@ impl Log {
     fn append(&self, record: Record) -> Result<(), Error> {
         let disk = self.disk.read();
         let disk = self.usable(&disk)?;
-        let written = match self.durability {
-            Durability::Buffered => match record.value {
-                Some(value) => disk.records.insert(record.key, value),
-                None => disk.records.remove(record.key),
-            },
-            Durability::Synced => {
-                return self.group.commit(record, |records| {
-                    let mut batch = OwnedWriteBatch::with_capacity(disk.db.clone(), records.len())
-                        .durability(Some(PersistMode::SyncData));
-                    for Record { key, value } in records {
-                        match value {
-                            Some(value) => batch.insert(&disk.records, key, value),
-                            None => batch.remove(&disk.records, key),
-                        }
+        if self.synced.load(Ordering::Acquire) {
+            return self.group.commit(record, |records| {
+                let mut batch = OwnedWriteBatch::with_capacity(disk.db.clone(), records.len())
+                    .durability(Some(PersistMode::SyncData));
+                for Record { key, value } in records {
+                    match value {
+                        Some(value) => batch.insert(&disk.records, key, value),
+                        None => batch.remove(&disk.records, key),
                     }
-                    batch.commit().map_err(|error| self.stop(error))
-                });
-            }
+                }
+                batch.commit().map_err(|error| self.stop(error))
+            });
+        }
+        let written = match record.value {
+            Some(value) => disk.records.insert(record.key, value),
+            None => disk.records.remove(record.key),
         };
         written.map_err(|error| self.stop(error))
+    }
+
+    /// Sets what later writes wait for. When this returns, what was acknowledged at a lower level
+    /// has this one too.
+    pub(crate) fn set_durability(&self, durability: Durability) -> Result<(), Error> {
+        let disk = self.disk.read();
+        let disk = self.usable(&disk)?;
+        self.synced.store(durability == Durability::Synced, Ordering::Release);
+        match durability {
+            Durability::Buffered => Ok(()),
+            Durability::Synced => {
+                disk.db.persist(PersistMode::SyncAll).map_err(|error| self.stop(error))
+            }
+        }
     }
 
     fn usable<'a>(&self, disk: &'a Option<Disk>) -> Result<&'a Disk, Error> {
@@ -264,11 +277,11 @@ impl Log {
         let Disk { records, db, folder } = disk;
         drop(records);
         drop(db);
-        let journals = journal::list(&folder.log())?;
+        let journals = journal::names(&folder.log())?;
         let objects = |objects: &Arc<AtomicU64>| objects.load(Ordering::Relaxed);
         folder.note_closed(&Closed {
             closing,
-            journals: journals.iter().map(|(number, _)| format!("{number}.jnl")).collect(),
+            journals,
             objects: catalog.objects.iter().map(|(&table, o)| (table, objects(o))).collect(),
         })
     }

@@ -36,23 +36,42 @@ impl Drop for Mount {
     }
 }
 
-fn one_cut(durability: Durability, seed: u64) -> Option<usize> {
-    let folder = tempfile::tempdir().unwrap();
-    let disk = folder.path().join("disk");
-    let disk_text = disk.to_str().unwrap();
-    std::fs::File::create(&disk).unwrap().set_len(200 << 20).unwrap();
-    if !run("mkfs.ext4", &["-q", "-F", disk_text]) {
-        return None;
+/// A file system in a file.
+struct Disk {
+    folder: tempfile::TempDir,
+    mount: Mount,
+}
+
+impl Disk {
+    fn new() -> Option<Disk> {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = folder.path().join("disk");
+        let disk_text = disk.to_str().unwrap();
+        std::fs::File::create(&disk).unwrap().set_len(200 << 20).unwrap();
+        if !run("mkfs.ext4", &["-q", "-F", disk_text]) {
+            return None;
+        }
+        let mount = Mount::new(&["-o", "loop", disk_text], &folder.path().join("mounted"))?;
+        Some(Disk { folder, mount })
     }
-    let mount = Mount::new(&["-o", "loop", disk_text], &folder.path().join("mounted"))?;
-    let store = mount.0.join("store");
+
+    /// As it is if the power fails now.
+    fn after_a_cut(&self) -> Option<Mount> {
+        let path = |name| self.folder.path().join(name);
+        let (disk, image) = (path("disk"), path("image"));
+        let image = image.to_str().unwrap();
+        assert!(run("cp", &["--sparse=always", disk.to_str().unwrap(), image]));
+        Mount::new(&["-o", "loop", image], &path("after"))
+    }
+}
+
+fn one_cut(durability: Durability, seed: u64) -> Option<usize> {
+    let disk = Disk::new()?;
+    let store = disk.mount.0.join("store");
     world::make(&store, durability);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let said = kill_at_random(&store, durability, Work::Objects, seed, &mut random);
-    let image = folder.path().join("image");
-    let image_text = image.to_str().unwrap();
-    assert!(run("cp", &["--sparse=always", disk_text, image_text]));
-    let after = Mount::new(&["-o", "loop", image_text], &folder.path().join("after"))?;
+    let after = disk.after_a_cut()?;
     let store = after.0.join("store");
     let options = world::options(Durability::Synced);
     let left = match durability {
@@ -86,4 +105,27 @@ fn what_was_synced_is_there_after_a_power_cut() {
     }
     println!("{steps} acknowledged steps");
     assert!(steps > 0);
+}
+
+#[test]
+fn raising_the_level_syncs_what_was_acknowledged_before() {
+    let Some(disk) = Disk::new() else {
+        println!("skipped: it needs root, mkfs.ext4 and loop devices");
+        return;
+    };
+    let store = Store::open(disk.mount.0.join("store")).unwrap();
+    let table = store.create_table("t").unwrap();
+    let write = |numbers: std::ops::Range<u32>| {
+        for number in numbers {
+            table.write(&number.to_be_bytes(), &[], &[7; 100]).unwrap();
+        }
+    };
+    write(0..1_000);
+    store.set_durability(Durability::Synced).unwrap();
+    write(1_000..1_010);
+    let after = disk.after_a_cut().expect("the copy is mounted as the original was");
+    let left = Store::open(after.0.join("store")).unwrap().table("t").unwrap();
+    for number in 0..1_010u32 {
+        assert!(left.read(&number.to_be_bytes()).unwrap().is_some(), "{number} is lost");
+    }
 }

@@ -175,6 +175,7 @@ fn a_closed_store_answers_reads_and_refuses_changes() {
     assert_eq!(table.drop_index(1).as_ref(), Err(&closed));
     assert_eq!(store.create_table("u").err().as_ref(), Some(&closed));
     assert_eq!(store.drop_table("t").as_ref(), Err(&closed));
+    assert_eq!(store.set_durability(Durability::Synced).as_ref(), Err(&closed));
     assert_eq!(table.lookup(1, &Query::key(b"k")).unwrap().count(), 1);
     assert_eq!(table.stats().indexes.len(), 1);
     let other = again.table("t").unwrap();

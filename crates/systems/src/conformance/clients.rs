@@ -10,7 +10,7 @@ use super::{
 };
 
 const CLIENTS: usize = 32;
-const WRITERS: u16 = 4;
+pub(super) const WRITERS: u16 = 4;
 const ROUNDS: u32 = 150;
 
 pub(super) fn many(subject: &Subject<'_>) -> Verdict {
@@ -31,7 +31,10 @@ pub(super) fn many(subject: &Subject<'_>) -> Verdict {
 }
 
 /// Runs one client a thread, `WRITERS` in number; the first failure is the verdict.
-fn at_once(subject: &Subject<'_>, work: impl Fn(u16, &mut Probe) -> Verdict + Sync) -> Verdict {
+pub(super) fn at_once(
+    subject: &Subject<'_>,
+    work: impl Fn(u16, &mut Probe) -> Verdict + Sync,
+) -> Verdict {
     let probes = (0..WRITERS).map(|_| Probe::new(subject)).collect::<Result<Vec<_>, _>>()?;
     thread::scope(|scope| {
         let work = &work;
@@ -46,7 +49,7 @@ fn at_once(subject: &Subject<'_>, work: impl Fn(u16, &mut Probe) -> Verdict + Sy
 }
 
 /// An update that may lose against others, as long as it says so.
-fn contended(probe: &mut Probe, operation: &Operation<'_>) -> Result<bool, String> {
+pub(super) fn contended(probe: &mut Probe, operation: &Operation<'_>) -> Result<bool, String> {
     match probe.run(operation)?.0 {
         Outcome::Done => Ok(true),
         Outcome::Failed(failure) if failure.kind == FailureKind::Conflict => Ok(false),

@@ -14,6 +14,16 @@ pub(super) type Model = BTreeMap<Vec<u8>, Record>;
 /// The rows of an answer: keys and fields, the fields by position.
 pub(super) type Rows = Vec<(Vec<u8>, Vec<(u16, Vec<u8>)>)>;
 
+/// A lookup in an index.
+#[derive(Clone, Copy)]
+pub(super) struct Lookup<'a> {
+    pub(super) field: u16,
+    pub(super) from: &'a [u8],
+    pub(super) to: Option<&'a [u8]>,
+    pub(super) limit: u32,
+    pub(super) fields: Fields,
+}
+
 /// A client of the subject.
 pub(super) struct Probe {
     session: Box<dyn Session>,
@@ -132,6 +142,44 @@ impl Probe {
     }
 }
 
+impl Probe {
+    /// Looks up and compares with the model. Records of one value may come in any order, and where
+    /// the limit cuts them off it may be any of them.
+    pub(super) fn expect_lookup(&mut self, lookup: Lookup<'_>, model: &Model) -> Verdict {
+        let Lookup { field, from, to, limit, fields } = lookup;
+        let operation = Operation::Lookup { field, from, to, limit, fields };
+        let (outcome, rows) = self.run(&operation)?;
+        let value = |key: &[u8]| model.get(key).map(|record| record[usize::from(field)].as_slice());
+        let mut expected: Vec<&[u8]> = model
+            .keys()
+            .filter_map(|key| value(key))
+            .filter(|value| *value >= from && to.is_none_or(|to| *value <= to))
+            .collect();
+        expected.sort_unstable();
+        expected.truncate(limit as usize);
+        let ended = Outcome::of_lookup(to, expected.len() as u64);
+        ensure!(outcome == ended, "{} ended as {outcome:?}, not {ended:?}", shown(&operation));
+        let found: Vec<&[u8]> = rows.iter().filter_map(|(key, _)| value(key)).collect();
+        ensure!(
+            found == expected && rows.len() == expected.len(),
+            "{} returned {} rows where {} belong; the values of the first are {:?}, and should be \
+             {:?}",
+            shown(&operation),
+            rows.len(),
+            expected.len(),
+            found.iter().take(3).map(|value| text(value)).collect::<Vec<_>>(),
+            expected.iter().take(3).map(|value| text(value)).collect::<Vec<_>>()
+        );
+        let mut keys: Vec<&[u8]> = rows.iter().map(|(key, _)| key.as_slice()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        ensure!(keys.len() == rows.len(), "{} returned a record twice", shown(&operation));
+        let records: Rows =
+            rows.iter().map(|(key, _)| (key.clone(), wanted(&model[key], fields))).collect();
+        same_rows(&operation, &rows, &records)
+    }
+}
+
 /// Compares the store's whole content with the model: every record, the count, and the order.
 pub(super) fn expect_content(subject: &Subject<'_>, probe: &mut Probe, model: &Model) -> Verdict {
     for (key, record) in model {
@@ -229,6 +277,11 @@ fn shown(operation: &Operation<'_>) -> String {
         Operation::Scan { start, limit, fields } => {
             format!("a scan of {fields:?} of {limit} records from '{}'", text(start))
         }
+        Operation::Lookup { field, from, to, limit, fields } => format!(
+            "a lookup of {fields:?} of {limit} records by field {field} from '{}'{}",
+            text(from),
+            to.map(|to| format!(" to '{}'", text(to))).unwrap_or_default()
+        ),
         Operation::Delete { key } => format!("a delete of '{}'", text(key)),
     }
 }

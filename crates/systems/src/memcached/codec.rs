@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use assay_model::{Answer, FailureKind, FieldValue, Fields, Operation, Outcome};
+use assay_model::{Answer, FailureKind, FieldValue, Fields, NO_INDEXES, Operation, Outcome};
 
 use super::{
     CAS_ATTEMPTS, NO_SCANS,
@@ -179,6 +179,7 @@ impl MetaCodec {
                 Ok(Expected::Deleted)
             }
             Operation::Scan { .. } => Err(NO_SCANS),
+            Operation::Lookup { .. } => Err(NO_INDEXES),
         }
     }
 }

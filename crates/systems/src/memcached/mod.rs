@@ -19,7 +19,7 @@ mod system;
 
 use std::time::Duration;
 
-use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
+use assay_model::{Capabilities, Durability, Endpoint, FailureKind, NO_INDEXES, Outcome, Support};
 
 use crate::{Driver, Layout, Opening, Place, System, SystemError, Target};
 
@@ -37,6 +37,7 @@ pub static DRIVER: Driver = Driver {
     rests: |_| true,
     capabilities: |_| Capabilities {
         scan: Support::Unsupported(NO_SCANS),
+        lookup: Support::Unsupported(NO_INDEXES),
         count: Support::Emulated("the server's count of all its items, no others being there"),
         delete: Support::Native,
         durability: &[(Durability::None, "memory only")],

@@ -13,7 +13,7 @@ use super::{
     layout::{Body, Dialect},
     record,
     reply::RowReader,
-    statement::{MESSAGE_LIMIT, Replacement, SYNC, Shape, Statements},
+    statement::{MESSAGE_LIMIT, Range, Replacement, SYNC, Shape, Statements},
 };
 use crate::{Codec, Step};
 
@@ -47,7 +47,7 @@ struct Pending {
 enum Expected {
     /// Nothing is in flight.
     Nothing,
-    /// The record: without one, the key is missing.
+    /// A record or more: without one, what was asked for is missing.
     Record,
     /// Any number of rows.
     Rows,
@@ -122,6 +122,24 @@ impl PostgresCodec {
                     record::write_value(out, start);
                     record::write_value(out, &i64::from(limit).to_be_bytes());
                     codec.write_member(fields, out);
+                })
+            }
+            Operation::Lookup { field, from, to, limit, fields } => {
+                self.select(fields)?;
+                let range = Range::of(from, to);
+                let index =
+                    self.statements.lookup(field, range, fields).ok_or_else(|| unindexed(field))?;
+                let expected = match Outcome::of_lookup(to, 0) {
+                    Outcome::Missing => Expected::Record,
+                    _ => Expected::Rows,
+                };
+                self.request(expected, index, out, |codec, out| {
+                    record::write_value(out, from);
+                    record::write_value(out, &i64::from(limit).to_be_bytes());
+                    codec.write_member(fields, out);
+                    if let (Range::UpTo, Some(to)) = (range, to) {
+                        record::write_value(out, to);
+                    }
                 })
             }
             Operation::Insert { key, values } => {
@@ -271,6 +289,11 @@ enum Taken {
 
 fn protocol(why: &str) -> Outcome {
     Outcome::failed(FailureKind::Protocol, format!("the server broke the protocol: {why}"))
+}
+
+fn unindexed(field: u16) -> Outcome {
+    let why = format!("field {field} has no index to look it up in: give the table more indexes");
+    Outcome::failed(FailureKind::Rejected, why)
 }
 
 /// The number at the end of a command tag, as in `UPDATE 1`; 0 if there is none.

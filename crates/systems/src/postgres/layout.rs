@@ -3,8 +3,10 @@
 //! Everything that differs between the layouts is here or follows from here; the statements, the
 //! loader and the codec are written once.
 
+use std::iter;
+
 use assay_model::Schema;
-use postgres_protocol::escape::escape_identifier;
+use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 /// The member that holds the key of a record which keeps it inside its document.
 pub(super) const KEY_MEMBER: &str = "YCSB_KEY";
@@ -103,6 +105,11 @@ impl DocumentType {
     pub fn member(&self, name: &str) -> String {
         format!("data{}{name}", self.extract)
     }
+
+    /// SQL for the member called `name`, compared byte by byte.
+    fn collated(&self, name: &str) -> String {
+        format!("({}) COLLATE \"C\"", self.member(&escape_literal(name)))
+    }
 }
 
 impl Dialect {
@@ -110,10 +117,16 @@ impl Dialect {
     /// does not depend on the server's locale.
     pub fn key_sql(&self) -> String {
         match (self.key, self.body) {
-            (KeyPlace::Document, Body::Document(document)) => {
-                format!("({}) COLLATE \"C\"", document.member(&format!("'{KEY_MEMBER}'")))
-            }
+            (KeyPlace::Document, Body::Document(document)) => document.collated(KEY_MEMBER),
             _ => "ycsb_key".to_owned(),
+        }
+    }
+
+    /// SQL for an indexed field, as its index has it: compared byte by byte as well.
+    pub fn indexed_sql(&self, name: &str) -> String {
+        match self.body {
+            Body::Columns => escape_identifier(name),
+            Body::Document(document) => document.collated(name),
         }
     }
 
@@ -130,12 +143,15 @@ impl Dialect {
     pub fn create_sql(&self, schema: &Schema) -> String {
         let table = escape_identifier(schema.table());
         let key = "ycsb_key text COLLATE \"C\" PRIMARY KEY";
-        match (self.key, self.body) {
+        let create = match (self.key, self.body) {
             (_, Body::Columns) => {
-                let fields: String = schema
-                    .field_names()
-                    .iter()
-                    .map(|name| format!(", {} text", escape_identifier(name)))
+                let fields: String = (0..)
+                    .zip(schema.field_names())
+                    .map(|(position, name)| {
+                        let indexed = position < schema.index_count();
+                        let collation = if indexed { " COLLATE \"C\"" } else { "" };
+                        format!(", {} text{collation}", escape_identifier(name))
+                    })
                     .collect();
                 format!("CREATE TABLE {table} ({key}{fields})")
             }
@@ -147,6 +163,12 @@ impl Dialect {
                 document.name,
                 self.key_sql()
             ),
-        }
+        };
+        // The server picks names that are free.
+        let indexes = (0..schema.index_count()).map(|position| {
+            let field = self.indexed_sql(schema.field_name(position));
+            format!("; CREATE INDEX ON {table} ({field})")
+        });
+        iter::once(create).chain(indexes).collect()
     }
 }

@@ -83,6 +83,7 @@ const SETUP_TIMEOUT: Duration = Duration::from_secs(3600);
 fn capabilities(layout: &str) -> Capabilities {
     Capabilities {
         scan: Support::Native,
+        lookup: Support::Native,
         count: Support::Native,
         delete: Support::Native,
         durability: &[

@@ -11,6 +11,11 @@ use postgres_protocol::{escape::escape_identifier, message::frontend};
 use super::layout::{Body, Dialect, DocumentType, KeyPlace};
 use crate::framing;
 
+mod lookup;
+
+use self::lookup::Lookups;
+pub(super) use self::lookup::Range;
+
 /// What runs the unnamed portal to its end and ends the operation: Execute without a row limit,
 /// then Sync.
 const EXECUTE_SYNC: &[u8] = b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
@@ -117,6 +122,7 @@ impl Statement {
 pub(super) struct Statements {
     all: Vec<Statement>,
     by_column: Option<ByColumn>,
+    lookups: Lookups,
 }
 
 /// Where the statements about single columns begin.
@@ -145,14 +151,15 @@ impl Statements {
     pub fn new(dialect: Dialect, schema: &Schema) -> Statements {
         let table = escape_identifier(schema.table());
         let mut writer = Writer { table, key: dialect.key_sql(), all: Vec::new() };
-        let by_column = match dialect.body {
-            Body::Columns => Some(writer.columns(schema)),
-            Body::Document(document) => {
-                writer.document(document, dialect.key);
-                None
+        let (by_column, selections) = match dialect.body {
+            Body::Columns => {
+                let (by_column, selections) = writer.columns(schema);
+                (Some(by_column), selections)
             }
+            Body::Document(document) => (None, writer.document(document, dialect.key)),
         };
-        Statements { all: writer.all, by_column }
+        let lookups = writer.lookups(dialect, schema, &selections);
+        Statements { all: writer.all, by_column, lookups }
     }
 
     pub fn get(&self, index: usize) -> &Statement {
@@ -177,6 +184,17 @@ impl Statements {
             (Fields::One(field), Some(columns)) => columns.scan + usize::from(field),
             (Fields::One(_), None) => SCAN_MEMBER,
         }
+    }
+
+    /// The statement that looks up values in `range` of the field at `position`; `None` if it has
+    /// no index.
+    pub fn lookup(&self, position: u16, range: Range, fields: Fields) -> Option<usize> {
+        let selection = match (fields, &self.by_column) {
+            (Fields::All, _) => 0,
+            (Fields::One(field), Some(_)) => 1 + usize::from(field),
+            (Fields::One(_), None) => 1,
+        };
+        self.lookups.find(position, range, selection)
     }
 
     pub fn insert(&self) -> usize {
@@ -209,6 +227,15 @@ pub(super) enum Replacement {
     Document,
 }
 
+/// What the statements that return several records select of each.
+struct Selection {
+    /// SQL; parameters beyond the first two are those of the columns.
+    columns: String,
+    /// How many parameters a statement has with the first two: where to begin, and the limit.
+    parameters: u16,
+    shape: Shape,
+}
+
 struct Writer {
     table: String,
     key: String,
@@ -233,9 +260,12 @@ impl Writer {
         format!("SELECT {columns} FROM {} WHERE {} = $1", self.table, self.key)
     }
 
-    fn scan_sql(&self, columns: &str) -> String {
+    fn scan(&mut self, selection: &Selection, eager: bool) {
         let Writer { table, key, .. } = self;
-        format!("SELECT {columns} FROM {table} WHERE {key} >= $1 ORDER BY {key} LIMIT $2")
+        let Selection { columns, parameters, shape } = selection;
+        let sql =
+            format!("SELECT {columns} FROM {table} WHERE {key} >= $1 ORDER BY {key} LIMIT $2");
+        self.add_column(&sql, *parameters, *shape, eager);
     }
 
     fn update_sql(&self, assignments: &str) -> String {
@@ -249,7 +279,9 @@ impl Writer {
         self.change(&format!("DELETE FROM {} WHERE {} = $1", self.table, self.key), 1);
     }
 
-    fn columns(&mut self, schema: &Schema) -> ByColumn {
+    /// The statements of a table with a column a field, but for lookups. Returns what these select:
+    /// whole records, then each field.
+    fn columns(&mut self, schema: &Schema) -> (ByColumn, Vec<Selection>) {
         let count = schema.field_count();
         let names: Vec<_> =
             schema.field_names().iter().map(|name| escape_identifier(name)).collect();
@@ -258,7 +290,9 @@ impl Writer {
         let scan = Shape { key: KeyFrom::Column, ..read };
         self.add(&self.read_sql(&list), 1, read);
         let separator = if list.is_empty() { "" } else { ", " };
-        self.add(&self.scan_sql(&format!("{}{separator}{list}", self.key)), 2, scan);
+        let columns = format!("{}{separator}{list}", self.key);
+        let mut selections = vec![Selection { columns, parameters: 2, shape: scan }];
+        self.scan(&selections[0], true);
         self.insert_and_delete(1 + count);
         let assign = |to: &dyn Fn(&str, usize) -> String| -> String {
             let all: Vec<_> = names
@@ -287,35 +321,45 @@ impl Writer {
         }
         let scan_one = self.all.len();
         for name in &names {
-            let sql = self.scan_sql(&format!("{}, {name}", self.key));
-            self.add_column(&sql, 2, Shape { fields: FieldsFrom::One, ..scan }, false);
+            let columns = format!("{}, {name}", self.key);
+            let shape = Shape { fields: FieldsFrom::One, ..scan };
+            let selection = Selection { columns, parameters: 2, shape };
+            self.scan(&selection, false);
+            selections.push(selection);
         }
-        ByColumn { read: read_one, scan: scan_one, update: update_one, field_count: count }
+        let columns =
+            ByColumn { read: read_one, scan: scan_one, update: update_one, field_count: count };
+        (columns, selections)
     }
 
-    fn document(&mut self, document: &DocumentType, key: KeyPlace) {
+    /// The statements of a table of documents, but for lookups. Returns what these select: whole
+    /// records, and the member that a parameter names.
+    fn document(&mut self, document: &DocumentType, key: KeyPlace) -> Vec<Selection> {
         let fields = match document.name {
             "hstore" => FieldsFrom::Hstore,
             _ => FieldsFrom::Json,
         };
         let read = Shape { key: KeyFrom::Request, fields };
         self.add(&self.read_sql("data"), 1, read);
-        match key {
-            KeyPlace::Column => {
-                let shape = Shape { key: KeyFrom::Column, fields };
-                self.add(&self.scan_sql(&format!("{}, data", self.key)), 2, shape);
-                self.insert_and_delete(2);
-            }
-            KeyPlace::Document => {
-                let shape = Shape { key: KeyFrom::Document, fields };
-                self.add(&self.scan_sql("data"), 2, shape);
-                self.insert_and_delete(1);
-            }
-        }
+        let (columns, from) = match key {
+            KeyPlace::Column => (format!("{}, data", self.key), KeyFrom::Column),
+            KeyPlace::Document => ("data".to_owned(), KeyFrom::Document),
+        };
+        let whole = Selection { columns, parameters: 2, shape: Shape { key: from, fields } };
+        self.scan(&whole, true);
+        self.insert_and_delete(match key {
+            KeyPlace::Column => 2,
+            KeyPlace::Document => 1,
+        });
         self.change(&self.update_sql(&format!("data = {}", document.merged)), 2);
         let one = Shape { key: KeyFrom::Request, fields: FieldsFrom::One };
         self.add(&self.read_sql(&document.member("$2::text")), 2, one);
-        let columns = format!("{}, {}", self.key, document.member("$3::text"));
-        self.add(&self.scan_sql(&columns), 3, Shape { key: KeyFrom::Column, ..one });
+        let member = Selection {
+            columns: format!("{}, {}", self.key, document.member("$3::text")),
+            parameters: 3,
+            shape: Shape { key: KeyFrom::Column, ..one },
+        };
+        self.scan(&member, true);
+        vec![whole, member]
     }
 }

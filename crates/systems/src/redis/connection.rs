@@ -134,6 +134,18 @@ impl<'a> Connection<'a> {
         }
     }
 
+    /// Like [`expect`](Self::expect) for a command that answers with a string.
+    pub(super) fn text(
+        &mut self,
+        action: &str,
+        arguments: &[&[u8]],
+    ) -> Result<Vec<u8>, SystemError> {
+        match self.expect(action, arguments)? {
+            Reply::Text(text) => Ok(text),
+            other => Err(self.server.failed(action, format!("it answered {other:?}"))),
+        }
+    }
+
     /// Sends requests that are encoded already.
     pub(super) fn send(&mut self, action: &str, requests: &[u8]) -> Result<(), SystemError> {
         self.socket.write_all(requests).map_err(|error| self.failed(action, error))

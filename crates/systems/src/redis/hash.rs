@@ -2,24 +2,25 @@
 
 use std::sync::Arc;
 
-use assay_model::{Answer, FailureKind, Fields, Operation, Outcome};
+use assay_model::{Answer, FailureKind, FieldValue, Operation, Outcome};
 
-use super::{NO_INDEX, UNEXPECTED, decode_items, refused, resp, resp::Item, table::Table};
+use super::{
+    NO_INDEX, NO_LOOKUP, PING, UNEXPECTED, decode_items, records::Records, refused, resp,
+    resp::Item, scripts::Scripts, table::Table,
+};
 use crate::{Codec, Step};
 
 /// One client's codec. Its buffers are reused from one operation to the next.
 pub(super) struct HashCodec {
     table: Arc<Table>,
+    /// `None` for a table without secondary indexes.
+    scripts: Option<Scripts>,
     expected: Expected,
-    fields: Fields,
-    /// The keys of the records asked for: one, or those of a scan.
-    keys: Keys,
-    /// Which of `keys` the next record belongs to.
-    row: usize,
-    /// The fields that an update sets.
+    /// The records that are read.
+    records: Records,
+    /// The record that is updated, and the fields that are set.
+    key: Vec<u8>,
     changed: Vec<u16>,
-    /// The field whose value comes next.
-    field: u16,
     failure: Option<Outcome>,
 }
 
@@ -27,7 +28,7 @@ pub(super) struct HashCodec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Nothing,
-    /// The counts that `HSET`, and perhaps `ZADD`, answer.
+    /// What `HSET` or the script, and perhaps `ZADD`, answer.
     Inserted {
         left: usize,
     },
@@ -35,66 +36,36 @@ enum Expected {
     Updated,
     /// How many of those were taken away again.
     Undone,
-    /// How many keys `DEL` found.
+    /// Whether the script found the record.
+    Rewritten,
+    /// How many keys `DEL` or the script found.
     Deleted,
     /// How many keys `ZREM` found.
     Unindexed {
         found: bool,
     },
-    /// How many keys the range holds.
+    /// How many members the range holds.
     Range,
-    /// The keys of the range.
-    RangeKeys {
+    /// The members of the range.
+    Members {
         left: usize,
     },
-    /// The header of a record, or the value of its field.
-    Record {
-        scan: bool,
-    },
-    /// The names and values of a record: a name when `left` is even.
-    Pairs {
-        left: usize,
-        scan: bool,
-    },
+    /// The next item of the records.
+    Records,
     /// The answer to the `PING` that stands for an operation there is no command for.
-    Refusal,
-}
-
-/// Keys in one buffer.
-#[derive(Default)]
-struct Keys {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Keys {
-    fn set(&mut self, keys: &[&[u8]]) {
-        self.bytes.clear();
-        self.ends.clear();
-        keys.iter().for_each(|key| self.push(key));
-    }
-
-    fn push(&mut self, key: &[u8]) {
-        self.bytes.extend_from_slice(key);
-        self.ends.push(self.bytes.len());
-    }
-
-    fn get(&self, index: usize) -> &[u8] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.bytes[start..self.ends[index]]
-    }
+    Refusal(&'static str),
 }
 
 impl HashCodec {
-    pub(super) fn new(table: Arc<Table>) -> HashCodec {
+    /// The codec of a table; `scripts` are there if it has secondary indexes.
+    pub(super) fn new(table: Arc<Table>, scripts: Option<Scripts>) -> HashCodec {
         HashCodec {
             table,
+            scripts,
             expected: Expected::Nothing,
-            fields: Fields::All,
-            keys: Keys::default(),
-            row: 0,
+            records: Records::new(),
+            key: Vec::new(),
             changed: Vec::new(),
-            field: 0,
             failure: None,
         }
     }
@@ -108,15 +79,7 @@ impl HashCodec {
     ) -> Result<Option<Outcome>, &'static str> {
         match (self.expected, item) {
             (Expected::Nothing, _) => Err("a reply that nothing asked for"),
-            (Expected::Record { scan }, item) => self.record(item, scan, answer),
-            (Expected::Pairs { left, scan }, Item::Bulk(text)) => {
-                self.pair(left, text, answer)?;
-                if left > 1 {
-                    self.expected = Expected::Pairs { left: left - 1, scan };
-                    return Ok(None);
-                }
-                Ok(self.next_record(scan))
-            }
+            (Expected::Records, item) => self.records.take(&self.table, item, answer),
             (Expected::Inserted { left }, item) => {
                 self.count(item)?;
                 self.expected = Expected::Inserted { left: left - 1 };
@@ -134,25 +97,29 @@ impl HashCodec {
                 self.count(item)?;
                 Ok(Some(self.end(Outcome::Missing)))
             }
+            (Expected::Rewritten, item) => {
+                let found = self.count(item)? > 0;
+                Ok(Some(self.end(done_if(found))))
+            }
             (Expected::Deleted, item) => {
                 let found = self.count(item)? > 0;
                 if self.table.indexed() {
                     self.expected = Expected::Unindexed { found };
                     return Ok(None);
                 }
-                Ok(Some(self.end(if found { Outcome::Done } else { Outcome::Missing })))
+                Ok(Some(self.end(done_if(found))))
             }
             (Expected::Unindexed { found }, item) => {
                 self.count(item)?;
-                Ok(Some(self.end(if found { Outcome::Done } else { Outcome::Missing })))
+                Ok(Some(self.end(done_if(found))))
             }
             (Expected::Range, Item::Array(count)) => Ok(self.range(count, out)),
             (Expected::Range, Item::Error(why)) => Ok(Some(refused(why))),
-            (Expected::RangeKeys { left }, Item::Bulk(key)) => {
-                self.keys.push(key);
+            (Expected::Members { left }, Item::Bulk(member)) => {
+                self.records.member(member)?;
                 Ok(self.range(left - 1, out))
             }
-            (Expected::Refusal, _) => Ok(Some(Outcome::failed(FailureKind::Rejected, NO_INDEX))),
+            (Expected::Refusal(why), _) => Ok(Some(Outcome::failed(FailureKind::Rejected, why))),
             _ => Err(UNEXPECTED),
         }
     }
@@ -173,143 +140,104 @@ impl HashCodec {
         self.failure.take().unwrap_or(outcome)
     }
 
-    fn record(
-        &mut self,
-        item: Item<'_>,
-        scan: bool,
-        answer: &mut Answer,
-    ) -> Result<Option<Outcome>, &'static str> {
-        match (item, self.fields) {
-            (Item::Array(0), Fields::All) | (Item::Null, Fields::One(_)) => {
-                // A record of a scan may have been deleted since the range was read.
-                if !scan {
-                    self.failure = Some(Outcome::Missing);
-                }
-            }
-            (Item::Array(count), Fields::All) if count.is_multiple_of(2) => {
-                answer.begin_row(self.keys.get(self.row));
-                self.expected = Expected::Pairs { left: count, scan };
-                return Ok(None);
-            }
-            (Item::Bulk(value), Fields::One(field)) => {
-                answer.begin_row(self.keys.get(self.row));
-                answer.field(field, value);
-            }
-            (Item::Error(why), _) => {
-                self.failure.get_or_insert_with(|| refused(why));
-            }
-            _ => return Err(UNEXPECTED),
-        }
-        Ok(self.next_record(scan))
-    }
-
-    fn pair(&mut self, left: usize, text: &[u8], answer: &mut Answer) -> Result<(), &'static str> {
-        if left.is_multiple_of(2) {
-            let position = self.table.schema.field_position(text);
-            self.field = position.ok_or("a record with a field that the table has not")?;
-        } else {
-            answer.field(self.field, text);
-        }
-        Ok(())
-    }
-
-    fn next_record(&mut self, scan: bool) -> Option<Outcome> {
-        self.row += 1;
-        if self.row == self.keys.ends.len() {
-            return Some(self.end(Outcome::Done));
-        }
-        self.expected = Expected::Record { scan };
-        None
-    }
-
-    /// Goes on with a range of which `left` keys are still to come.
+    /// Goes on with a range of which `left` members are still to come.
     fn range(&mut self, left: usize, out: &mut Vec<u8>) -> Option<Outcome> {
         if left > 0 {
-            self.expected = Expected::RangeKeys { left };
+            self.expected = Expected::Members { left };
             return None;
         }
-        if self.keys.ends.is_empty() {
-            return Some(Outcome::Done);
-        }
-        for row in 0..self.keys.ends.len() {
-            self.encode_read(row, out);
-        }
-        self.expected = Expected::Record { scan: true };
-        None
+        self.expected = Expected::Records;
+        self.records.range_ended(&self.table, out)
     }
 
-    fn encode_read(&self, row: usize, out: &mut Vec<u8>) {
-        let key = self.keys.get(row);
-        match self.fields {
-            Fields::All => {
-                out.extend_from_slice(b"*2\r\n$7\r\nHGETALL\r\n");
-                resp::bulk(key, out);
+    fn encode_insert(&self, key: &[u8], values: &[FieldValue<'_>], out: &mut Vec<u8>) -> Expected {
+        let left = match &self.scripts {
+            None => self.table.insert(key, values, out),
+            Some(scripts) => {
+                scripts.write(&self.table, key, values, false, out);
+                1 + self.table.list(key, out)
             }
-            Fields::One(field) => {
-                out.extend_from_slice(b"*3\r\n$4\r\nHGET\r\n");
-                resp::bulk(key, out);
-                self.table.name(field, out);
-            }
+        };
+        Expected::Inserted { left }
+    }
+
+    fn encode_update(
+        &mut self,
+        key: &[u8],
+        values: &[FieldValue<'_>],
+        out: &mut Vec<u8>,
+    ) -> Expected {
+        if let Some(scripts) = &self.scripts
+            && values.iter().any(|value| self.table.has_index(value.field))
+        {
+            scripts.write(&self.table, key, values, true, out);
+            return Expected::Rewritten;
         }
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.changed.clear();
+        self.changed.extend(values.iter().map(|value| value.field));
+        self.table.set_fields(key, values, out);
+        Expected::Updated
     }
 
     /// Takes the fields away that an update of a missing record has created.
     fn encode_undo(&self, out: &mut Vec<u8>) {
         resp::array(2 + self.changed.len(), out);
         out.extend_from_slice(b"$4\r\nHDEL\r\n");
-        resp::bulk(self.keys.get(0), out);
+        resp::bulk(&self.key, out);
         for field in &self.changed {
             self.table.name(*field, out);
         }
     }
+
+    fn encode_delete(&self, key: &[u8], out: &mut Vec<u8>) -> Expected {
+        match &self.scripts {
+            None => {
+                out.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
+                resp::bulk(key, out);
+            }
+            Some(scripts) => scripts.delete(&self.table, key, out),
+        }
+        if self.table.indexed() {
+            out.extend_from_slice(b"*3\r\n$4\r\nZREM\r\n");
+            self.table.index(out);
+            resp::bulk(key, out);
+        }
+        Expected::Deleted
+    }
+}
+
+fn done_if(found: bool) -> Outcome {
+    if found { Outcome::Done } else { Outcome::Missing }
 }
 
 impl Codec for HashCodec {
     fn encode(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) {
         self.failure = None;
-        self.row = 0;
         self.expected = match *operation {
             Operation::Read { key, fields } => {
-                self.fields = fields;
-                self.keys.set(&[key]);
-                self.encode_read(0, out);
-                Expected::Record { scan: false }
+                self.records.read(&self.table, key, fields, out);
+                Expected::Records
             }
-            Operation::Insert { key, values } => {
-                Expected::Inserted { left: self.table.insert(key, values, out) }
+            Operation::Insert { key, values } => self.encode_insert(key, values, out),
+            Operation::Update { key, values } => self.encode_update(key, values, out),
+            Operation::Delete { key } => self.encode_delete(key, out),
+            Operation::Scan { .. } if !self.table.indexed() => {
+                out.extend_from_slice(PING);
+                Expected::Refusal(NO_INDEX)
             }
-            Operation::Update { key, values } => {
-                self.keys.set(&[key]);
-                self.changed.clear();
-                self.changed.extend(values.iter().map(|value| value.field));
-                self.table.set_fields(key, values, out);
-                Expected::Updated
-            }
-            Operation::Delete { key } => {
-                out.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
-                resp::bulk(key, out);
-                if self.table.indexed() {
-                    out.extend_from_slice(b"*3\r\n$4\r\nZREM\r\n");
-                    self.table.index(out);
-                    resp::bulk(key, out);
-                }
-                Expected::Deleted
-            }
-            Operation::Scan { start, limit, fields } if self.table.indexed() => {
-                self.fields = fields;
-                self.keys.set(&[]);
-                out.extend_from_slice(b"*8\r\n$6\r\nZRANGE\r\n");
-                self.table.index(out);
-                resp::bulk_header(1 + start.len(), out);
-                out.push(b'[');
-                out.extend_from_slice(start);
-                out.extend_from_slice(b"\r\n$1\r\n+\r\n$5\r\nBYLEX\r\n$5\r\nLIMIT\r\n$1\r\n0\r\n");
-                resp::bulk_decimal(limit as usize, out);
+            Operation::Scan { start, limit, fields } => {
+                self.records.scan(&self.table, start, limit, fields, out);
                 Expected::Range
             }
-            Operation::Scan { .. } => {
-                out.extend_from_slice(b"*1\r\n$4\r\nPING\r\n");
-                Expected::Refusal
+            Operation::Lookup { field, .. } if !self.table.has_index(field) => {
+                out.extend_from_slice(PING);
+                Expected::Refusal(NO_LOOKUP)
+            }
+            Operation::Lookup { field, from, to, limit, fields } => {
+                self.records.lookup(&self.table, (field, from, to), limit, fields, out);
+                Expected::Range
             }
         };
     }

@@ -12,15 +12,26 @@
 //!   and decode here; an update of every field is `SET … XX`; an update of some is `GET`, then
 //!   `SET … XX`, and is not atomic.
 //!
+//! A secondary index of the `hash` layouts is one more sorted set, of the field's values each with the
+//! record's key. A write of an indexed field must take the old value's entry away, so it is a script
+//! on the server (`EVALSHA`): one round trip as before, where `WATCH`, a read and `MULTI` would be two
+//! and more under contention. A lookup is `ZRANGE … BYLEX`, then the records, as a scan is; one that
+//! has got another value since the index was read is left out.
+//!
 //! An insert overwrites a record that exists. An update by `HSET` would create one that does not:
 //! the reply tells, the driver takes the fields away again and the outcome is `Missing`.
 
 #[cfg(test)]
 mod codec_tests;
 mod connection;
+mod entries;
 mod hash;
+#[cfg(test)]
+mod index_tests;
 mod loader;
+mod records;
 mod resp;
+mod scripts;
 mod string;
 mod system;
 mod table;
@@ -71,10 +82,13 @@ const LAYOUTS: &[Layout] = &[
 const SETTINGS: &[SettingDoc] = &[SettingDoc {
     name: "index",
     default: "_indices",
-    summary: "layout hash: the key of the sorted set of all keys",
+    summary: "layout hash: the key of the sorted set of all keys; the keys of indexes begin with it",
 }];
 
 const NO_INDEX: &str = "this layout keeps no ordered set of keys; the layout 'hash' does";
+
+const NO_LOOKUP: &str = "the table has no secondary index of this field; the layouts 'hash' and \
+                         'hash-noindex' keep those that a workload asks for";
 
 /// An append-only file is flushed and rewritten behind the commands.
 fn rests(durability: Durability) -> bool {
@@ -89,6 +103,16 @@ fn capabilities(layout: &str) -> Capabilities {
                  record is read by its key, in a second round trip",
             ),
             _ => Support::Unsupported(NO_INDEX),
+        },
+        lookup: match layout {
+            "string" => Support::Unsupported(
+                "this layout has no fields that the server could index; the layout 'hash' has",
+            ),
+            _ => Support::Emulated(
+                "a sorted set of values and keys is the index, and a Lua script (EVALSHA) changes \
+                 it together with the record; a lookup reads a range of it and then each record by \
+                 its key, in a second round trip, without those that changed in between",
+            ),
         },
         count: Support::Native,
         delete: Support::Native,
@@ -123,10 +147,10 @@ fn open(name: &'static str, opening: Opening) -> Result<Box<dyn System>, SystemE
     Ok(Box::new(system::Redis::new(server, table, opening.durability)))
 }
 
-/// The codec of one client of a table.
-fn codec_of(table: Arc<table::Table>) -> Box<dyn Codec> {
+/// The codec of one client of a table; `scripts` are there if it has secondary indexes.
+fn codec_of(table: Arc<table::Table>, scripts: Option<scripts::Scripts>) -> Box<dyn Codec> {
     match table.shape {
-        table::Shape::Hash { .. } => Box::new(hash::HashCodec::new(table)),
+        table::Shape::Hash { .. } => Box::new(hash::HashCodec::new(table, scripts)),
         table::Shape::String => Box::new(string::StringCodec::new(table)),
     }
 }
@@ -134,7 +158,9 @@ fn codec_of(table: Arc<table::Table>) -> Box<dyn Codec> {
 /// A codec without a server.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn codec(layout: &str, schema: Arc<assay_model::Schema>) -> Box<dyn Codec> {
-    codec_of(Arc::new(table::Table::new(schema, layout, "_indices")))
+    let table = table::Table::new(schema, layout, "_indices");
+    let scripts = (!table.sets.is_empty()).then(|| scripts::Scripts::known(b"write", b"delete"));
+    codec_of(Arc::new(table), scripts)
 }
 
 /// Where the server is and what it is called.
@@ -164,7 +190,10 @@ impl Server {
 fn refused(error: &[u8]) -> Outcome {
     const SHOWN: usize = 300;
     let message = String::from_utf8_lossy(&error[..error.len().min(SHOWN)]);
-    let full = message.starts_with("OOM ") || message.contains("No space left on device");
+    // Before Redis 7 a script's error has the command's inside.
+    let full = message.starts_with("OOM ")
+        || message.contains("-OOM ")
+        || message.contains("No space left on device");
     let kind = if full { FailureKind::Full } else { FailureKind::Rejected };
     Outcome::failed(kind, message)
 }
@@ -193,6 +222,9 @@ fn decode_items(
     Step::Broken(Outcome::failed(FailureKind::Protocol, format!("the server sent {why}")))
 }
 
+/// Sent for an operation that there is no command for: it has an answer.
+const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
+
 /// What is said of a reply of the wrong type.
 const UNEXPECTED: &str = "a reply of another type than the command has";
 
@@ -205,6 +237,10 @@ mod tests {
         for (error, kind) in [
             (&b"OOM command not allowed when used memory > 'maxmemory'."[..], FailureKind::Full),
             (b"MISCONF Errors writing to the AOF file: No space left on device", FailureKind::Full),
+            (
+                b"ERR Error running script (call to f_c92e): @user_script:20: -OOM command not allowed",
+                FailureKind::Full,
+            ),
             (b"LOADING Redis is loading the dataset in memory", FailureKind::Rejected),
             (b"READONLY You can't write against a read only replica.", FailureKind::Rejected),
             (b"WRONGTYPE Operation against a key", FailureKind::Rejected),

@@ -4,7 +4,9 @@ use std::{ops::Range, sync::Arc};
 
 use assay_model::{Answer, FailureKind, FieldValue, Fields, Operation, Outcome};
 
-use super::{NO_INDEX, UNEXPECTED, decode_items, refused, resp, resp::Item, table::Table};
+use super::{
+    NO_INDEX, NO_LOOKUP, PING, UNEXPECTED, decode_items, refused, resp, resp::Item, table::Table,
+};
 use crate::{
     Codec, Step,
     framing::{self, BAD_FRAMING},
@@ -32,7 +34,7 @@ enum Expected {
     Written,
     Deleted,
     /// The answer to the `PING` that stands for an operation there is no command for.
-    Refusal,
+    Refusal(&'static str),
 }
 
 impl StringCodec {
@@ -57,7 +59,7 @@ impl StringCodec {
     ) -> Result<Option<Outcome>, &'static str> {
         let outcome = match (self.expected, item) {
             (Expected::Nothing, _) => return Err("a reply that nothing asked for"),
-            (Expected::Refusal, _) => Outcome::failed(FailureKind::Rejected, NO_INDEX),
+            (Expected::Refusal(why), _) => Outcome::failed(FailureKind::Rejected, why),
             (_, Item::Error(why)) => refused(why),
             (Expected::Record, Item::Bulk(record)) => self.report(record, answer),
             (Expected::OldRecord, Item::Bulk(record)) => match self.encode_changed(record, out) {
@@ -165,8 +167,12 @@ impl Codec for StringCodec {
                 Expected::Deleted
             }
             Operation::Scan { .. } => {
-                out.extend_from_slice(b"*1\r\n$4\r\nPING\r\n");
-                Expected::Refusal
+                out.extend_from_slice(PING);
+                Expected::Refusal(NO_INDEX)
+            }
+            Operation::Lookup { .. } => {
+                out.extend_from_slice(PING);
+                Expected::Refusal(NO_LOOKUP)
             }
         };
     }

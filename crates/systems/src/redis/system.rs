@@ -12,6 +12,7 @@ use super::{
     Server, codec_of,
     connection::{Connection, Reply},
     loader::PipelineLoader,
+    scripts::Scripts,
     table::Table,
 };
 use crate::{Client, Footprint, Identity, Loader, System, SystemError, WireClient};
@@ -111,14 +112,17 @@ impl System for Redis {
         let action = "look for existing keys";
         let keys = connection.number(action, &[b"DBSIZE"])?;
         if self.table.indexed() {
-            let index = &self.table.index;
-            if connection.number(action, &[b"EXISTS", index])? > 0 {
-                let name = String::from_utf8_lossy(index);
-                return Err(self.already_there(format!("the key '{name}', which orders a table")));
+            for set in [&self.table.index].into_iter().chain(&self.table.sets) {
+                if connection.number(action, &[b"EXISTS", set])? > 0 {
+                    let name = String::from_utf8_lossy(set);
+                    return Err(
+                        self.already_there(format!("the key '{name}', which orders a table"))
+                    );
+                }
             }
         } else if keys > 0 {
             return Err(self.already_there(format!(
-                "{keys} keys, and a table without an index needs a database to itself"
+                "{keys} keys, and a table without an index of all keys needs a database to itself"
             )));
         }
         self.check_durability(&mut connection)?;
@@ -152,19 +156,26 @@ impl System for Redis {
     }
 
     fn connect(&self) -> Result<Client, SystemError> {
-        let socket = self.connection()?.into_socket()?;
+        let mut connection = self.connection()?;
         let table = Arc::clone(&self.table);
-        Ok(Client::Wire(WireClient { socket, codec: codec_of(table) }))
+        let scripts =
+            if table.sets.is_empty() { None } else { Some(Scripts::load(&mut connection)?) };
+        let socket = connection.into_socket()?;
+        Ok(Client::Wire(WireClient { socket, codec: codec_of(table, scripts) }))
     }
 
     fn count(&self) -> Result<u64, SystemError> {
         let mut connection = self.connection()?;
         let action = "count the records";
         if self.table.indexed() {
-            connection.number(action, &[b"ZCARD", &self.table.index])
-        } else {
-            connection.number(action, &[b"DBSIZE"])
+            return connection.number(action, &[b"ZCARD", &self.table.index]);
         }
+        let keys = connection.number(action, &[b"DBSIZE"])?;
+        if self.table.sets.is_empty() {
+            return Ok(keys);
+        }
+        let indexes = connection.number(action, &of_each(b"EXISTS", &self.table.sets))?;
+        Ok(keys.saturating_sub(indexes))
     }
 
     /// The server's `used_memory` and the size of its append-only file, each less what it was
@@ -196,8 +207,8 @@ impl System for Redis {
         Ok(Identity { version: server.version(), settings })
     }
 
-    /// With the index: the records it names, and the index itself. Otherwise the database, which
-    /// was empty when the table was made.
+    /// With the sorted set of all keys: the records it names, the secondary indexes, and the set
+    /// itself. Otherwise the database, which was empty when the table was made.
     fn remove(&self) -> Result<(), SystemError> {
         let mut baseline = self.baseline();
         if baseline.is_none() {
@@ -205,6 +216,11 @@ impl System for Redis {
         }
         let mut connection = self.connection()?;
         if self.table.indexed() {
+            // The set of all keys goes last: while there is any of the rest, it tells of a table.
+            if !self.table.sets.is_empty() {
+                let unlink = of_each(b"UNLINK", &self.table.sets);
+                connection.expect("remove the indexes", &unlink)?;
+            }
             remove_indexed(&mut connection, &self.table.index)?;
         } else {
             connection.expect("empty the database", &[b"FLUSHDB"])?;
@@ -212,6 +228,11 @@ impl System for Redis {
         *baseline = None;
         Ok(())
     }
+}
+
+/// A command on several keys.
+fn of_each<'a>(command: &'a [u8], keys: &'a [Vec<u8>]) -> Vec<&'a [u8]> {
+    [command].into_iter().chain(keys.iter().map(Vec::as_slice)).collect()
 }
 
 fn remove_indexed(connection: &mut Connection<'_>, index: &[u8]) -> Result<(), SystemError> {

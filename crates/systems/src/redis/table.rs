@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_model::{FieldValue, Schema};
 
-use super::resp;
+use super::{entries, resp};
 use crate::framing;
 
 /// A table in one of the layouts, with everything encoded that can be beforehand.
@@ -13,14 +13,17 @@ pub(super) struct Table {
     pub(super) shape: Shape,
     /// The key of the sorted set of all keys.
     pub(super) index: Vec<u8>,
+    /// By indexed field, the key of the sorted set of its entries.
+    pub(super) sets: Vec<Vec<u8>>,
     encoded_index: Vec<u8>,
+    encoded_sets: Vec<Vec<u8>>,
     encoded_names: Vec<Vec<u8>>,
 }
 
 /// The layout of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A hash a record.
+    /// A hash a record, and a sorted set a secondary index.
     Hash {
         /// Whether a sorted set of all keys is kept.
         indexed: bool,
@@ -36,12 +39,18 @@ impl Table {
             resp::bulk(text.as_bytes(), &mut out);
             out
         };
+        let shape = match layout {
+            "string" => Shape::String,
+            layout => Shape::Hash { indexed: layout == "hash" },
+        };
+        let indexes = if shape == Shape::String { 0 } else { schema.index_count() };
+        let sets: Vec<String> =
+            (0..indexes).map(|field| format!("{index}:{}", schema.field_name(field))).collect();
         Table {
-            shape: match layout {
-                "string" => Shape::String,
-                layout => Shape::Hash { indexed: layout == "hash" },
-            },
+            shape,
             index: index.as_bytes().to_vec(),
+            encoded_sets: sets.iter().map(|set| encoded(set)).collect(),
+            sets: sets.into_iter().map(String::into_bytes).collect(),
             encoded_index: encoded(index),
             encoded_names: schema.field_names().iter().map(|name| encoded(name)).collect(),
             schema,
@@ -52,26 +61,43 @@ impl Table {
         self.shape == Shape::Hash { indexed: true }
     }
 
-    /// Appends the commands that create or overwrite a record; returns how many replies they get.
+    /// Whether the field has a secondary index.
+    pub(super) fn has_index(&self, field: u16) -> bool {
+        usize::from(field) < self.sets.len()
+    }
+
+    /// Appends the commands that create a record, or overwrite it in a table without secondary
+    /// indexes; returns how many replies they get.
     pub(super) fn insert(&self, key: &[u8], values: &[FieldValue<'_>], out: &mut Vec<u8>) -> usize {
-        match self.shape {
-            Shape::String => {
-                out.extend_from_slice(b"*3\r\n$3\r\nSET\r\n");
-                resp::bulk(key, out);
-                self.record(values, out);
-                1
-            }
-            Shape::Hash { indexed } => {
-                self.set_fields(key, values, out);
-                if indexed {
-                    out.extend_from_slice(b"*4\r\n$4\r\nZADD\r\n");
-                    out.extend_from_slice(&self.encoded_index);
-                    out.extend_from_slice(b"$1\r\n0\r\n");
-                    resp::bulk(key, out);
-                }
-                1 + usize::from(indexed)
-            }
+        if self.shape == Shape::String {
+            out.extend_from_slice(b"*3\r\n$3\r\nSET\r\n");
+            resp::bulk(key, out);
+            self.record(values, out);
+            return 1;
         }
+        self.set_fields(key, values, out);
+        let mut replies = 1 + self.list(key, out);
+        for value in values.iter().filter(|value| self.has_index(value.field)) {
+            out.extend_from_slice(b"*4\r\n$4\r\nZADD\r\n");
+            self.set(value.field, out);
+            out.extend_from_slice(b"$1\r\n0\r\n");
+            entries::entry(value.bytes, key, out);
+            replies += 1;
+        }
+        replies
+    }
+
+    /// Appends the command that adds the key to the sorted set of all keys, if the table has one;
+    /// returns how many replies it gets.
+    pub(super) fn list(&self, key: &[u8], out: &mut Vec<u8>) -> usize {
+        if !self.indexed() {
+            return 0;
+        }
+        out.extend_from_slice(b"*4\r\n$4\r\nZADD\r\n");
+        self.index(out);
+        out.extend_from_slice(b"$1\r\n0\r\n");
+        resp::bulk(key, out);
+        1
     }
 
     /// Appends `HSET <key> <field> <value> …`.
@@ -90,7 +116,12 @@ impl Table {
         out.extend_from_slice(&self.encoded_names[usize::from(field)]);
     }
 
-    /// Appends the key of the sorted set as a string of a request.
+    /// Appends the key of the sorted set of the field's entries as a string of a request.
+    pub(super) fn set(&self, field: u16, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encoded_sets[usize::from(field)]);
+    }
+
+    /// Appends the key of the sorted set of all keys as a string of a request.
     pub(super) fn index(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.encoded_index);
     }

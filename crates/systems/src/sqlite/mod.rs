@@ -12,7 +12,7 @@ mod system;
 
 use std::{fmt, str::FromStr};
 
-use assay_model::{Capabilities, Durability, FailureKind, Outcome};
+use assay_model::{Capabilities, Durability, FailureKind, Outcome, Support};
 use rusqlite::ErrorCode;
 
 use crate::{
@@ -51,6 +51,7 @@ pub static DRIVER: Driver = Driver {
     // The kernel writes back what it wrote.
     rests: |_| false,
     capabilities: |_| Capabilities {
+        lookup: Support::Native,
         durability: &[
             (Durability::None, "journal_mode=WAL, synchronous=OFF"),
             (Durability::Buffered, "journal_mode=WAL, synchronous=NORMAL"),

@@ -18,7 +18,8 @@ use crate::Session;
 pub(super) struct SqliteSession {
     connection: Connection,
     statements: Arc<Statements>,
-    other_update: String,
+    /// The text of a statement that is not kept.
+    other: String,
 }
 
 /// Bytes bound as TEXT, as keys are: SQLite compares them as bytes, UTF-8 or not.
@@ -45,7 +46,7 @@ impl ToSql for Value<'_> {
 impl SqliteSession {
     pub(super) fn new(connection: Connection, statements: Arc<Statements>) -> SqliteSession {
         connection.set_prepared_statement_cache_capacity(statements.distinct());
-        SqliteSession { connection, statements, other_update: String::new() }
+        SqliteSession { connection, statements, other: String::new() }
     }
 
     /// The connection, for what is no operation.
@@ -66,7 +67,7 @@ impl SqliteSession {
     }
 
     fn update(&mut self, key: &[u8], values: &[FieldValue<'_>]) -> Result<Outcome> {
-        let sql = self.statements.update(values, &mut self.other_update);
+        let sql = self.statements.update(values, &mut self.other);
         let mut update = self.connection.prepare_cached(sql)?;
         update.raw_bind_parameter(1, Text(key))?;
         for (index, value) in values.iter().enumerate() {
@@ -107,6 +108,29 @@ impl SqliteSession {
             self.report(row, 1, fields, answer)?;
         }
         Ok(Outcome::Done)
+    }
+
+    fn lookup(
+        &mut self,
+        (by, from, to): (u16, &[u8], Option<&[u8]>),
+        limit: u32,
+        fields: Fields,
+        answer: &mut Answer,
+    ) -> Result<Outcome> {
+        let shape = self.statements.shape;
+        let sql = self.statements.lookup(by, to.is_some(), fields, &mut self.other);
+        let mut lookup = self.connection.prepare_cached(sql)?;
+        lookup.raw_bind_parameter(1, Value(shape, from))?;
+        lookup.raw_bind_parameter(2, limit)?;
+        if let Some(to) = to {
+            lookup.raw_bind_parameter(3, Value(shape, to))?;
+        }
+        let mut rows = lookup.raw_query();
+        while let Some(row) = rows.next()? {
+            answer.begin_row(row.get_ref(0)?.as_bytes()?);
+            self.report(row, 1, fields, answer)?;
+        }
+        Ok(Outcome::of_lookup(to, answer.row_count()))
     }
 
     /// Reports the fields that begin at `column`.
@@ -156,6 +180,9 @@ impl Session for SqliteSession {
             Operation::Insert { key, values } => self.insert(key, values),
             Operation::Update { key, values } => self.update(key, values),
             Operation::Scan { start, limit, fields } => self.scan(start, limit, fields, answer),
+            Operation::Lookup { field, from, to, limit, fields } => {
+                self.lookup((field, from, to), limit, fields, answer)
+            }
             Operation::Delete { key } => self.delete(key),
         };
         result.unwrap_or_else(|error| outcome(&error))

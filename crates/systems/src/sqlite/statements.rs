@@ -29,6 +29,10 @@ pub(super) struct Statements {
     read_one: Vec<String>,
     scan_all: String,
     scan_one: Vec<String>,
+    /// The wanted fields, by position.
+    wanted: Vec<String>,
+    /// By indexed field: up to a value, and without an end.
+    lookup_all: Vec<[String; 2]>,
     update_all: String,
     update_one: Vec<String>,
 }
@@ -64,10 +68,16 @@ impl Statements {
                 (", doc TEXT NOT NULL".to_owned(), format!("json_object({})", pairs.join(", ")))
             }
         };
+        let mut create = format!("CREATE TABLE {table} (key TEXT NOT NULL PRIMARY KEY{columns})");
+        for (position, field) in (0..schema.index_count()).zip(&wanted) {
+            let name = quoted(&format!("{}_{}", schema.table(), schema.field_name(position)));
+            write!(create, "; CREATE INDEX {name} ON {table} ({field})")
+                .expect("a String takes all that is written to it");
+        }
         let mut statements = Statements {
             shape,
             field_count: schema.field_count(),
-            create: format!("CREATE TABLE {table} (key TEXT NOT NULL PRIMARY KEY{columns})"),
+            create,
             drop: format!("DROP TABLE IF EXISTS {table}"),
             insert: format!("INSERT INTO {table} VALUES (?1, {values})"),
             delete: format!("DELETE FROM {table} WHERE key = ?1"),
@@ -80,11 +90,16 @@ impl Statements {
             read_one: wanted.iter().map(|one| read(one)).collect(),
             scan_all: scan(&all),
             scan_one: wanted.iter().map(|one| scan(one)).collect(),
+            wanted,
+            lookup_all: Vec::new(),
             update_all: String::new(),
             update_one: Vec::new(),
             table,
             fields,
         };
+        statements.lookup_all = (0..schema.index_count())
+            .map(|by| [true, false].map(|ends| statements.lookup_of(by, ends, &all)))
+            .collect();
         statements.update_all = statements.update_of(0..statements.field_count);
         statements.update_one =
             (0..statements.field_count).map(|one| statements.update_of([one])).collect();
@@ -105,6 +120,31 @@ impl Statements {
             Fields::All => &self.scan_all,
             Fields::One(one) => &self.scan_one[usize::from(one)],
         }
+    }
+
+    /// Selects the key and the wanted fields of a range of an indexed field, in its order: parameter
+    /// 1 is the first value, 2 the limit, 3 the last value if the range `ends`. `other` has room for
+    /// statements that are not kept.
+    pub(super) fn lookup<'a>(
+        &'a self,
+        by: u16,
+        ends: bool,
+        fields: Fields,
+        other: &'a mut String,
+    ) -> &'a str {
+        match fields {
+            Fields::All => &self.lookup_all[usize::from(by)][usize::from(!ends)],
+            Fields::One(one) => {
+                *other = self.lookup_of(by, ends, &self.wanted[usize::from(one)]);
+                other
+            }
+        }
+    }
+
+    fn lookup_of(&self, by: u16, ends: bool, wanted: &str) -> String {
+        let (table, by) = (&self.table, &self.wanted[usize::from(by)]);
+        let end = if ends { format!(" AND {by} <= ?3") } else { String::new() };
+        format!("SELECT key, {wanted} FROM {table} WHERE {by} >= ?1{end} ORDER BY {by} LIMIT ?2")
     }
 
     /// Sets the fields that `values` gives; `other` has room for the uncommon ones: neither one
@@ -148,7 +188,7 @@ impl Statements {
 
     /// How many statements a client may come to use.
     pub(super) fn distinct(&self) -> usize {
-        8 + 3 * usize::from(self.field_count)
+        8 + 3 * usize::from(self.field_count) + 2 * self.lookup_all.len()
     }
 }
 

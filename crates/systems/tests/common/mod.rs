@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use assay_model::{Capabilities, Durability, Schema};
+use assay_model::{Capabilities, Durability, Schema, Support};
 use assay_systems::{
     Driver, Opening, System, Target,
     conformance::{Content, Subject, Updates, check},
@@ -51,11 +51,18 @@ impl Candidate {
 
     /// Runs the conformance test with tables of one field and of several.
     pub fn conforms(&self, target: impl Fn() -> Target) {
-        for fields in [1, 10] {
-            let schema = Arc::new(Schema::new("usertable", "field", fields));
+        let indexes: &[_] = match self.capabilities().lookup {
+            Support::Unsupported(_) => &[],
+            _ => &[(1, 1), (3, 2)],
+        };
+        for &(fields, indexes) in [(1, 0), (10, 0)].iter().chain(indexes) {
+            let schema = Schema::new("usertable", "field", fields).with_indexes(indexes);
+            let schema = Arc::new(schema);
             let system = self.open(target(), &schema);
-            let name =
-                format!("{}:{} ({fields} fields, {})", self.driver, self.layout, self.durability);
+            let name = format!(
+                "{}:{} ({fields} fields, {indexes} indexes, {})",
+                self.driver, self.layout, self.durability
+            );
             let report = check(&Subject {
                 name: &name,
                 system: &*system,
@@ -65,7 +72,8 @@ impl Candidate {
                 updates: self.updates,
             })
             .unwrap_or_else(|failure| panic!("{failure}"));
-            assert!(report.passed.len() >= 15, "{name}: only {:?}", report.passed);
+            let least = if indexes > 0 { 4 } else { 15 };
+            assert!(report.passed.len() >= least, "{name}: only {:?}", report.passed);
         }
     }
 }

@@ -132,6 +132,7 @@ fn workload(
             default.insert_order,
         )?,
         zero_padding: small("zeropadding", default.zero_padding)?,
+        ..default
     })
 }
 

@@ -253,6 +253,7 @@ fn what_the_client_refuses_is_an_outcome_after_a_sync() {
             Operation::Update { key: b"k", values: &values },
             Operation::Insert { key: b"k", values: &values },
             Operation::Read { key: b"k", fields: Fields::One(2) },
+            Operation::Lookup { field: 0, from: b"", to: None, limit: 1, fields: Fields::All },
         ] {
             let mut out = Vec::new();
             codec.encode(&operation, &mut out);

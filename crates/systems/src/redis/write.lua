@@ -1,0 +1,33 @@
+-- Writes fields of a record, and their entries in the indexes with them.
+-- KEYS: the record, then the index of each of the first fields given.
+-- ARGV: 'XX' if the record must exist, otherwise ''; then field, value, field, value, ...
+-- Answers 1, or 0 if the record does not exist: a record has every field.
+local key = KEYS[1]
+
+local function entry(value)
+  if string.find(value, '\0', 1, true) then
+    value = string.gsub(value, '%z', '\0\255')
+  end
+  return value .. '\0\0' .. key
+end
+
+for i = 2, #KEYS do
+  local field, value = ARGV[2 * i - 2], ARGV[2 * i - 1]
+  local old = redis.call('HGET', key, field)
+  if not old and ARGV[1] == 'XX' then
+    return 0
+  end
+  if old ~= value then
+    -- First what a full server refuses: later it would be too late to change nothing.
+    redis.call('ZADD', KEYS[i], 0, entry(value))
+    if old then
+      redis.call('ZREM', KEYS[i], entry(old))
+    end
+  end
+end
+
+-- A call takes some thousand arguments at most.
+for first = 2, #ARGV, 1000 do
+  redis.call('HSET', key, unpack(ARGV, first, math.min(first + 999, #ARGV)))
+end
+return 1
