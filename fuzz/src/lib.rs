@@ -17,6 +17,8 @@ pub struct Case<'a, R> {
     pub layout: u8,
     /// Chooses how many fields the table has, 70 seldom.
     pub fields: u8,
+    /// Whether the first two fields have secondary indexes.
+    pub indexed: bool,
     /// The operation.
     pub asked: Asked<'a>,
     /// What the server sends.
@@ -32,6 +34,7 @@ pub enum Asked<'a> {
     Insert { key: &'a [u8], value: &'a [u8] },
     Update { key: &'a [u8], value: &'a [u8], field: Option<u8> },
     Scan { start: &'a [u8], limit: u16, field: Option<u8> },
+    Lookup { by: bool, from: &'a [u8], to: Option<&'a [u8]>, limit: u16, field: Option<u8> },
     Delete { key: &'a [u8] },
 }
 
@@ -49,7 +52,9 @@ pub fn check<R>(
     append: impl Fn(&R, &mut Vec<u8>),
 ) {
     let fields = FIELDS[case.fields.trailing_ones() as usize % FIELDS.len()];
-    let schema = Arc::new(Schema::new("usertable", "field", fields.into()));
+    let indexes = if case.indexed { fields.min(2) } else { 0 };
+    let schema = Schema::new("usertable", "field", fields.into()).with_indexes(indexes.into());
+    let schema = Arc::new(schema);
     let new_codec = || codec(driver, layout, key, Arc::clone(&schema));
     let mut replies = Vec::new();
     case.replies.iter().for_each(|reply| append(reply, &mut replies));
@@ -99,7 +104,7 @@ fn holds(operation: &Operation<'_>, replayed: &Replayed) {
         (Operation::Read { key, .. }, Some(Outcome::Done)) => {
             assert_eq!(rows.iter().map(|row| &row.0[..]).collect::<Vec<_>>(), [*key]);
         }
-        (Operation::Scan { .. } | Operation::Read { .. }, _) => {}
+        (Operation::Scan { .. } | Operation::Lookup { .. } | Operation::Read { .. }, _) => {}
         _ => assert_eq!(rows.len(), 0, "a write returns no rows"),
     }
 }
@@ -124,6 +129,13 @@ fn with_operation(asked: &Asked<'_>, fields: u16, run: impl FnOnce(&Operation<'_
         Asked::Scan { start, limit, field } => {
             run(&Operation::Scan { start, limit: limit.into(), fields: wanted(field) });
         }
+        Asked::Lookup { by, from, to, limit, field } => run(&Operation::Lookup {
+            field: u16::from(by).min(fields - 1),
+            from,
+            to,
+            limit: limit.into(),
+            fields: wanted(field),
+        }),
         Asked::Delete { key } => run(&Operation::Delete { key }),
     }
 }
