@@ -16,7 +16,6 @@ mod ycsb;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use assay_allocator as _;
 use stand::Stand;
 
 const USAGE: &str =

@@ -27,7 +27,7 @@ pub enum Command {
     Plan(RunArguments),
     /// Repeat the trial of a record.
     Rerun(RerunArguments),
-    /// Show the table of a run again.
+    /// Show the tables of a run, or its figure, again.
     Show(ShowArguments),
     /// Compare two runs, or two systems of one run; exit status 3 if something is slower.
     Compare(CompareArguments),
@@ -242,6 +242,9 @@ pub struct ShowArguments {
     /// Print one JSON object a trial, a line each
     #[arg(long)]
     pub json: bool,
+    /// Show the tables also of a run that draws a figure
+    #[arg(long, conflicts_with = "json")]
+    pub tables: bool,
 }
 
 #[derive(Args)]
@@ -263,7 +266,8 @@ pub struct ExportArguments {
     /// A run's folder, or latest in the results folder, as in assay-results/latest
     pub run: PathBuf,
     /// csv: a line each repeat and kind of operation; jsonl: a line each repeat; hdr: an
-    /// HdrHistogram interval log; ycsb: YCSB's result lines
+    /// HdrHistogram interval log; ycsb: YCSB's result lines; figure: a line a point of the
+    /// experiment's figure, published ones too, as CSV
     #[arg(long, value_enum)]
     pub format: ExportFormat,
 }
@@ -274,6 +278,7 @@ pub enum ExportFormat {
     Jsonl,
     Hdr,
     Ycsb,
+    Figure,
 }
 
 #[derive(Args)]

@@ -6,7 +6,6 @@ mod progress;
 
 use std::process::ExitCode;
 
-use assay_allocator as _;
 use clap::Parser;
 
 use args::{Arguments, Command};

@@ -166,6 +166,8 @@ fn json_lines_of_an_open_loop_and_of_what_is_not_supported_say_so() {
     // Nor is it a silent gap in the table.
     let table = place.succeeds("show assay-results/latest");
     assert!(table.stdout.contains("not supported") && table.stdout.contains(why), "{table}");
+    let questions = table.stdout.matches("ycsb/e · 2 clients").count();
+    assert_eq!(questions, 1, "both stand in one table: {table}");
 }
 
 #[test]

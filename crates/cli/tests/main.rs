@@ -9,6 +9,7 @@ mod commands;
 mod common;
 mod compare;
 mod endings;
+mod figures;
 mod full_disk;
 mod generated;
 mod properties;

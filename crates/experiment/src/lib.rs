@@ -2,17 +2,21 @@
 //!
 //! [`spec`] is the TOML file and the command line's overrides, every field optional;
 //! [`Plan::resolve`] applies the defaults, expands the sweeps and checks what each system can do, so
-//! that nothing behind it sees a string key or an unset value. [`system_name`] reads `postgres:jsonb`,
-//! `redis=redis://host:6379` and the like; [`builtin`] holds the experiments in the binary.
+//! that nothing behind it sees a string key or an unset value. [`figure`] is what to draw of the
+//! results. [`system_name`] reads `postgres:jsonb`, `redis=redis://host:6379` and the like;
+//! [`builtin`] holds the experiments in the binary.
 
 pub mod builtin;
 pub mod extent;
+pub mod figure;
 pub mod plan;
 mod resolve;
 mod resolve_system;
+mod resolve_workload;
 pub mod spec;
 pub mod system_name;
 
 pub use extent::Extent;
+pub use figure::FigureSpec;
 pub use plan::{Cell, Mode, Plan, PlanError, Repeats, SystemPlan, TargetPlan};
 pub use spec::Spec;

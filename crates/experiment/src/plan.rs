@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use assay_measure::pacing::Arrivals;
-use assay_model::{Capabilities, Durability, Secret};
+use assay_model::{Capabilities, Durability, Figure, Secret};
 use assay_systems::{Driver, Place, registry};
 use assay_workload::CoreWorkload;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,8 @@ pub struct Plan {
     /// The folder below which stores keep their data while they run; the system's folder for
     /// temporary files if not given.
     pub data_folder: Option<PathBuf>,
+    /// What to draw of the results.
+    pub figure: Option<Figure>,
 }
 
 /// How often each cell runs.
@@ -236,45 +238,44 @@ pub struct Extras {
 
 impl Plan {
     /// The cells of round `round` in the order in which they run: the systems of each workload and
-    /// load rotate, and every second round goes backwards. Cells of one entry take turns; the others of their load follow one by one.
+    /// load rotate, and every second round goes backwards. Cells of one entry take turns; the
+    /// others of their load follow one by one.
     pub fn round(&self, round: u32) -> Vec<Vec<usize>> {
         let mut order: Vec<Vec<usize>> = Vec::with_capacity(self.cells.len());
         let mut start = 0;
-        while start < self.cells.len() {
-            let mut end = start + 1;
-            while end < self.cells.len() && self.cells[end].same_load(&self.cells[start]) {
-                end += 1;
-            }
-            let length = end - start;
+        for load in self.cells.chunk_by(Cell::same_load) {
+            let length = load.len();
             let mut systems: Vec<usize> =
                 (0..length).map(|i| start + (i + round as usize / 2) % length).collect();
             if round % 2 == 1 {
                 systems.reverse();
             }
-            let mut in_turns: Option<(usize, u64, u32)> = None;
+            let mut in_turns: Option<usize> = None;
             for index in systems {
-                let cell = &self.cells[index];
-                match &mut in_turns {
-                    Some((entry, bytes, clients))
-                        if cell.takes_turns()
-                            && *bytes + cell.bytes() <= MOST_IN_TURNS
-                            && *clients + cell.clients <= MOST_CLIENTS_IN_TURNS =>
-                    {
-                        *bytes += cell.bytes();
-                        *clients += cell.clients;
-                        order[*entry].push(index);
+                let takes_turns = self.cells[index].takes_turns();
+                match in_turns {
+                    Some(entry) if takes_turns && self.fits(&order[entry], index) => {
+                        order[entry].push(index);
                     }
                     _ => {
-                        if cell.takes_turns() {
-                            in_turns = Some((order.len(), cell.bytes(), cell.clients));
+                        if takes_turns {
+                            in_turns = Some(order.len());
                         }
                         order.push(vec![index]);
                     }
                 }
             }
-            start = end;
+            start += length;
         }
         order
+    }
+
+    /// Whether the store of one more cell can be up beside those of an entry.
+    fn fits(&self, entry: &[usize], index: usize) -> bool {
+        let cells = || entry.iter().chain([&index]).map(|index| &self.cells[*index]);
+        cells().map(Cell::bytes).fold(0, u64::saturating_add) <= MOST_IN_TURNS
+            && cells().map(|cell| cell.clients).fold(0, u32::saturating_add)
+                <= MOST_CLIENTS_IN_TURNS
     }
 
     /// A rough time for one round: what is set, and a guess of loading and starting.
@@ -296,7 +297,6 @@ impl Cell {
     /// a closed loop for some time on a store of Assay's own that does nothing between calls, or
     /// the others would be disturbed and would hide a part of its work.
     pub fn takes_turns(&self) -> bool {
-        let known = |name: &String| self.driver().settings.iter().any(|known| known.name == name);
         self.turns == Turns::Auto
             && self.unsupported.is_none()
             && self.mode == Mode::Closed
@@ -304,14 +304,14 @@ impl Cell {
             && !matches!(self.system.target, TargetPlan::Attach { .. })
             && (self.driver().rests)(self.durability)
             // A server's own settings may make it do anything.
-            && self.system.settings.keys().all(known)
+            && self.system.settings.keys().all(|name| self.driver().has_setting(name))
     }
 
     /// About how much memory the records take, with what stores need beside the values.
     fn bytes(&self) -> u64 {
         const BESIDE_A_FIELD: u64 = 32;
         const BESIDE_A_RECORD: u64 = 128;
-        let field = self.parameters.field_length.greatest() as u64 + BESIDE_A_FIELD;
+        let field = self.parameters.greatest_value() as u64 + BESIDE_A_FIELD;
         let record = u64::from(self.parameters.field_count) * field + BESIDE_A_RECORD;
         self.parameters.record_count.saturating_mul(record)
     }

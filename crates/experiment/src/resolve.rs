@@ -7,13 +7,12 @@ use assay_model::{Feature, OperationKind, Support};
 use assay_workload::CoreWorkload;
 
 use crate::{
-    builtin,
     extent::{Extent, Time},
+    figure,
     plan::{Cell, Extras, Mode, Plan, PlanError, Repeats},
     resolve_system::{check_durability, distinct_labels, resolve_system},
-    spec::{
-        AutoWord, OneOrMany, Placement, RepeatsSpec, Spec, SystemSpec, Transport, WorkloadSpec,
-    },
+    resolve_workload::{Group, resolve_workloads},
+    spec::{AutoWord, OneOrMany, Placement, RepeatsSpec, Spec, SystemSpec, Transport},
 };
 
 /// What runs if the experiment does not say.
@@ -37,13 +36,17 @@ mod default {
 
 impl Plan {
     /// Applies the defaults, expands the sweeps, checks capabilities.
-    pub fn resolve(spec: Spec, extras: Extras) -> Result<Plan, PlanError> {
+    pub fn resolve(mut spec: Spec, extras: Extras) -> Result<Plan, PlanError> {
         let title = spec.title.clone().unwrap_or_else(|| "Experiment".into());
         let question = spec.question.clone();
         let repeats = resolve_repeats(&spec)?;
         let data_folder = spec.data_folder.clone().map(PathBuf::from);
-        let cells = expand(spec, extras)?;
-        Ok(Plan { title, question, cells, repeats, data_folder })
+        let figure = spec.figure.take();
+        let groups = resolve_workloads(spec.workloads.take(), extras)?;
+        let parts = groups.iter().map(Group::part).collect();
+        let cells = expand(spec, groups)?;
+        let figure = figure.map(|spec| figure::resolve(spec, &cells, parts)).transpose()?;
+        Ok(Plan { title, question, cells, repeats, data_folder, figure })
     }
 }
 
@@ -67,14 +70,14 @@ fn resolve_repeats(spec: &Spec) -> Result<Repeats, PlanError> {
     }
 }
 
-fn expand(spec: Spec, extras: Extras) -> Result<Vec<Cell>, PlanError> {
+fn expand(spec: Spec, groups: Vec<Group>) -> Result<Vec<Cell>, PlanError> {
     let systems = match spec.systems {
         None => vec![SystemSpec::Name("null".into()), SystemSpec::Name("slik".into())],
         Some(systems) => systems,
     };
     let systems = systems.into_iter().map(resolve_system).collect::<Result<Vec<_>, _>>()?;
     let systems = distinct_labels(systems)?;
-    let workloads = resolve_workloads(spec.workloads, extras)?;
+    let workloads: Vec<_> = groups.into_iter().flat_map(|group| group.workloads).collect();
     let clients = spec.clients.unwrap_or(OneOrMany(vec![default::CLIENTS])).0;
     let records: Vec<Option<u64>> = match spec.records {
         None => vec![None],
@@ -181,8 +184,12 @@ fn why_unsupported(cell: &Cell) -> Option<String> {
             return Some(format!("{}: {why}", kind.name()));
         }
     }
-    let longest =
-        cell.parameters.field_length.greatest() as u64 * u64::from(cell.parameters.field_count);
+    if cell.parameters.index_count > 0
+        && let Support::Unsupported(why) = capabilities.support(Feature::Indexes)
+    {
+        return Some(format!("secondary indexes: {why}"));
+    }
+    let longest = cell.parameters.greatest_value() as u64 * u64::from(cell.parameters.field_count);
     match capabilities.max_value_bytes {
         Some(limit) if longest > limit => {
             Some(format!("records of up to {longest} bytes: the limit is {limit}"))
@@ -213,42 +220,6 @@ fn resolve_modes(
             }
         })
         .collect()
-}
-
-fn resolve_workloads(
-    specs: Option<Vec<WorkloadSpec>>,
-    extras: Extras,
-) -> Result<Vec<(String, CoreWorkload)>, PlanError> {
-    if !extras.workloads.is_empty() {
-        return Ok(extras.workloads);
-    }
-    let specs = specs.unwrap_or_else(|| vec![WorkloadSpec::Name("ycsb/a".into())]);
-    specs.into_iter().map(resolve_workload).collect()
-}
-
-fn resolve_workload(spec: WorkloadSpec) -> Result<(String, CoreWorkload), PlanError> {
-    match spec {
-        WorkloadSpec::Name(name) => find_workload(&name).map(|workload| (name, workload)),
-        WorkloadSpec::Table(table) => {
-            let base = find_workload(table.base.as_deref().unwrap_or("ycsb/c"))?;
-            let bad = |why: String| PlanError::BadWorkload { workload: table.name.clone(), why };
-            let mut parameters =
-                toml::Table::try_from(base).map_err(|error| bad(error.to_string()))?;
-            for (name, value) in table.with.clone() {
-                parameters.insert(name, value);
-            }
-            let workload = parameters.try_into().map_err(|error| bad(error.to_string()))?;
-            Ok((table.name, workload))
-        }
-    }
-}
-
-fn find_workload(name: &str) -> Result<CoreWorkload, PlanError> {
-    builtin::workload(name).ok_or_else(|| PlanError::UnknownWorkload {
-        name: name.to_owned(),
-        nearest: builtin::nearest_workload(name),
-        known: builtin::WORKLOADS.join(", "),
-    })
 }
 
 pub(crate) fn validate(name: &str, parameters: &CoreWorkload) -> Result<(), PlanError> {
@@ -320,7 +291,7 @@ mod tests {
             ("systems = [\"memory+speed=1\"]", "speed"),
             ("systems = [\"memory\", \"memory\"]", "memory@a"),
             ("workloads = [\"ycsb/z\"]", "ycsb/a"),
-            ("durability = \"synced\"", "none"),
+            ("systems = [\"memory\"]\ndurability = \"synced\"", "none"),
             ("workloads = [{ name = \"w\", with = { field_cuont = 3 } }]", "field_cuont"),
         ] {
             let error = plan(toml).unwrap_err();

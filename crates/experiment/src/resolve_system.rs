@@ -68,8 +68,7 @@ pub(crate) fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> 
     };
     // A server's recipe takes settings of its own; an embedded store has only the driver's.
     if driver.place == Place::Embedded
-        && let Some(unknown) =
-            name.settings.keys().find(|key| !driver.settings.iter().any(|known| known.name == *key))
+        && let Some(unknown) = name.settings.keys().find(|key| !driver.has_setting(key))
     {
         let known: Vec<_> = driver.settings.iter().map(|setting| setting.name).collect();
         return Err(PlanError::BadSystem(format!(

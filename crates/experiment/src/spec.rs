@@ -15,7 +15,10 @@ use serde::{
 };
 use thiserror::Error;
 
-use crate::extent::{Extent, Time};
+use crate::{
+    extent::{Extent, Time},
+    figure::FigureSpec,
+};
 
 /// An experiment file.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -72,6 +75,8 @@ pub struct Spec {
     pub table: Option<String>,
     /// The folder below which servers and embedded stores keep their data while they run.
     pub data_folder: Option<String>,
+    /// What to draw of the results, with what others have published.
+    pub figure: Option<FigureSpec>,
 }
 
 /// Which cores client and server run on.
@@ -182,6 +187,10 @@ pub struct WorkloadTable {
     #[serde(default)]
     #[schemars(with = "CoreWorkload")]
     pub with: toml::Table,
+    /// Parameters that take one value after the other, all lists in step: a workload each.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
+    pub sweep: BTreeMap<String, Vec<toml::Value>>,
 }
 
 /// How often each trial is repeated.
@@ -362,13 +371,16 @@ impl Spec {
     }
 
     /// This experiment with every field that `over` has in place of its own. A number of operations
-    /// takes the place of a time to measure, and the other way round.
+    /// takes the place of a time to measure, and the other way round. A figure that then has
+    /// nothing to go over is left out.
     pub fn overridden_by(self, over: Spec) -> Spec {
         let (operations, duration) = match (over.operations, over.duration) {
             (None, None) => (self.operations, self.duration),
             given => given,
         };
+        let figure = self.figure.filter(|figure| figure.outlives(&over));
         Spec {
+            figure: over.figure.or(figure),
             title: over.title.or(self.title),
             question: over.question.or(self.question),
             systems: over.systems.or(self.systems),

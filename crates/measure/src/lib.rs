@@ -5,6 +5,7 @@
 //! store or a workload.
 
 pub mod clock;
+pub mod huge_pages;
 pub mod pacing;
 pub mod recorder;
 pub mod resources;

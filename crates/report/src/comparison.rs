@@ -45,13 +45,14 @@ pub fn render_comparisons(comparisons: &Comparisons, width: usize, color: bool) 
 }
 
 fn columns(matched: &[Comparison], longest: usize) -> Vec<Column> {
-    let column = |title, align, priority, value: &dyn Fn(&Comparison) -> Value| Column {
-        title,
-        align,
-        priority,
-        beside: None,
-        values: matched.iter().map(value).collect(),
-    };
+    let column =
+        |title: &'static str, align, priority, value: &dyn Fn(&Comparison) -> Value| Column {
+            title: title.into(),
+            align,
+            priority,
+            beside: None,
+            values: matched.iter().map(value).collect(),
+        };
     let latency = |title, priority, of: fn(&Comparison) -> Option<Ratio>| {
         column(title, Align::Right, priority, &|comparison| {
             of(comparison).map(|ratio| colored(times(&ratio), ratio.verdict)).unwrap_or_default()

@@ -92,8 +92,8 @@ fn rows<'a>(group: &[&'a Cell]) -> Vec<Row<'a>> {
 
 fn columns(rows: &[Row<'_>], caveats: &Caveats<'_>, width: usize) -> Vec<Column> {
     let wide = width >= WIDE;
-    let column = |title, align, priority, value: &dyn Fn(&Row<'_>) -> Value| Column {
-        title,
+    let column = |title: &'static str, align, priority, value: &dyn Fn(&Row<'_>) -> Value| Column {
+        title: title.into(),
         align,
         priority,
         beside: None,

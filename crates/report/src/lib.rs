@@ -1,10 +1,12 @@
-//! What a run's results look like in a terminal: tables, one-sentence verdicts, comparisons.
+//! What a run's results look like in a terminal: tables, one-sentence verdicts, figures,
+//! comparisons.
 //!
 //! Pure functions of the results to a string: the caller says how wide it may be and whether it
 //! may hold colors ([`terminal_width`], [`color_wanted`]). No line is wider than asked for, from 40
 //! columns on, and what came from a server is shown with its control characters escaped.
 
 mod comparison;
+mod figure;
 mod group;
 mod heading;
 mod notes;
@@ -18,6 +20,7 @@ mod verdict;
 use assay_results::{Cell, group_cells};
 
 pub use comparison::render_comparisons;
+pub use figure::render_figure;
 pub use terminal::{color_wanted, terminal_width};
 pub use text::escape;
 pub use units::{bytes, duration, rate};

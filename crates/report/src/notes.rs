@@ -37,6 +37,11 @@ impl<'a> Caveats<'a> {
         Caveats { texts }
     }
 
+    /// None, where they are told in another way.
+    pub fn none() -> Caveats<'a> {
+        Caveats { texts: Vec::new() }
+    }
+
     /// The numbers of a cell's caveats, as in `[1,3]`; empty without any.
     pub fn marks(&self, cell: &Cell) -> String {
         let numbers: Vec<String> = self

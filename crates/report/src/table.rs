@@ -1,6 +1,8 @@
 //! Tables that fit: columns with priorities. What does not fit beside the first columns goes into
 //! further blocks below, each with the first columns again.
 
+use std::borrow::Cow;
+
 use anstyle::Style;
 
 use crate::text::{cut, styled, width};
@@ -41,7 +43,7 @@ impl Value {
 #[derive(Clone, Debug)]
 pub struct Column {
     /// The heading.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// Flush left or right.
     pub align: Align,
     /// Columns of a low number are placed first; those of zero stand in every block.
@@ -55,7 +57,7 @@ pub struct Column {
 impl Column {
     fn width(&self) -> usize {
         let widest = self.values.iter().map(|value| width(&value.text)).max();
-        widest.unwrap_or(0).max(width(self.title))
+        widest.unwrap_or(0).max(width(&self.title))
     }
 
     fn is_empty(&self) -> bool {
@@ -74,31 +76,31 @@ pub fn draw(columns: &[Column], most: usize, color: bool) -> Vec<Vec<String>> {
     while !waiting.is_empty() || blocks.is_empty() {
         let chosen = choose(&filled, &waiting, most);
         let shown: Vec<&Column> =
-            filled.iter().copied().filter(|column| chosen.contains(&column.title)).collect();
+            filled.iter().copied().filter(|column| chosen.contains(&&*column.title)).collect();
         blocks.push(draw_block(&shown, fixed, blocks.is_empty(), most, color));
-        waiting.retain(|column| !chosen.contains(&column.title));
+        waiting.retain(|column| !chosen.contains(&&*column.title));
     }
     blocks
 }
 
 /// The titles of one block's columns: the fixed ones, and by priority those of the waiting ones
 /// that fit with what must stand beside them; at least one.
-fn choose(filled: &[&Column], waiting: &[&Column], most: usize) -> Vec<&'static str> {
+fn choose<'c>(filled: &[&'c Column], waiting: &[&'c Column], most: usize) -> Vec<&'c str> {
     let taken = |column: &Column| column.width() + GAP;
     let fixed = filled.iter().filter(|column| column.priority == 0);
     let mut room = (most + GAP).saturating_sub(fixed.clone().map(|column| taken(column)).sum());
-    let mut chosen: Vec<&'static str> = fixed.map(|column| column.title).collect();
+    let mut chosen: Vec<&str> = fixed.map(|column| &*column.title).collect();
     let none_yet = chosen.len();
     let mut by_priority = waiting.to_vec();
     by_priority.sort_by_key(|column| column.priority);
     for column in by_priority {
         let beside = filled
             .iter()
-            .find(|other| Some(other.title) == column.beside && !chosen.contains(&other.title));
+            .find(|other| Some(&*other.title) == column.beside && !chosen.contains(&&*other.title));
         let needed = taken(column) + beside.map_or(0, |column| taken(column));
-        if !chosen.contains(&column.title) && (needed <= room || chosen.len() == none_yet) {
-            chosen.extend(beside.map(|column| column.title));
-            chosen.push(column.title);
+        if !chosen.contains(&&*column.title) && (needed <= room || chosen.len() == none_yet) {
+            chosen.extend(beside.map(|column| &*column.title));
+            chosen.push(&column.title);
             room = room.saturating_sub(needed);
         }
     }
@@ -113,7 +115,7 @@ fn draw_block(
     color: bool,
 ) -> Vec<String> {
     let titles: Vec<Value> =
-        columns.iter().map(|column| Value::styled(column.title, Style::new().dimmed())).collect();
+        columns.iter().map(|column| Value::styled(&*column.title, Style::new().dimmed())).collect();
     let rows = columns.first().map_or(0, |column| column.values.len());
     let mut lines = vec![draw_line(columns, &titles, most, color)];
     for row in 0..rows {
@@ -155,7 +157,7 @@ mod tests {
 
     fn column(title: &'static str, align: Align, priority: u8, values: &[&str]) -> Column {
         let values = values.iter().map(|text| Value::plain(*text)).collect();
-        Column { title, align, priority, beside: None, values }
+        Column { title: title.into(), align, priority, beside: None, values }
     }
 
     fn table() -> Vec<Column> {

@@ -1,15 +1,15 @@
-//! The tables as a user sees them, at 80 and at 200 columns. When a change is wanted, run with
-//! `ACCEPT=1` and read the difference of `tests/snapshots/`.
+//! The tables as a user sees them, at 80 and at 200 columns.
 
 mod fixture;
-
-use std::{env, fs, path::Path};
+mod snapshot;
 
 use assay_report::{render, render_comparisons, verdicts};
 use assay_results::{
     Across, Arrivals, Cell, Interval, Mode, Run, RunHeader, TrialRecord, compare, summarize,
 };
 use unicode_width::UnicodeWidthStr;
+
+use snapshot::assert_snapshot;
 
 fn cells() -> Vec<Cell> {
     summarize(&fixture::trials())
@@ -19,15 +19,6 @@ fn run(id: &str, trials: Vec<TrialRecord>) -> Run {
     let mut header = RunHeader::starting(vec![], serde_json::Value::Null);
     header.id = id.into();
     Run { path: id.into(), header, trials }
-}
-
-fn assert_snapshot(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
-    if env::var_os("ACCEPT").is_some() {
-        fs::write(&path, actual).unwrap();
-    }
-    let expected = fs::read_to_string(&path).unwrap();
-    assert!(actual == expected, "{name} differs\n--- is\n{actual}\n--- was\n{expected}");
 }
 
 fn without_styles(text: &str) -> String {

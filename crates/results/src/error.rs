@@ -65,6 +65,16 @@ pub enum ResultsError {
         /// Which field, and why.
         why: String,
     },
+    /// The run's experiment draws no figure.
+    #[error(
+        "{} draws nothing: its experiment has no [figure]; --format csv has every figure of its \
+         trials",
+        path.display()
+    )]
+    NoFigure {
+        /// The run's folder.
+        path: PathBuf,
+    },
     /// The export's target failed.
     #[error("cannot write the export: {0}")]
     Export(#[from] io::Error),

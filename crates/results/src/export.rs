@@ -1,7 +1,8 @@
-//! The formats that other tools read: CSV, JSON lines, HdrHistogram interval logs, and the result
-//! lines of YCSB.
+//! The formats that other tools read: CSV of the trials and of the run's figure, JSON lines,
+//! HdrHistogram interval logs, and the result lines of YCSB.
 
 mod csv;
+mod drawn;
 mod ycsb;
 
 use std::{
@@ -12,7 +13,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{ResultsError, Run, TrialRecord, interval_log::with_tag_prefix};
+use crate::{ResultsError, Run, TrialRecord, interval_log::with_tag_prefix, summarize};
 
 pub use ycsb::write_ycsb_trial;
 
@@ -27,11 +28,14 @@ pub enum Format {
     Hdr,
     /// YCSB's result lines.
     Ycsb,
+    /// The points of the run's figure as comma-separated values.
+    Figure,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 4] = [Format::Csv, Format::Jsonl, Format::Hdr, Format::Ycsb];
+    pub const ALL: [Format; 5] =
+        [Format::Csv, Format::Jsonl, Format::Hdr, Format::Ycsb, Format::Figure];
 
     /// The format's name on the command line.
     pub fn name(self) -> &'static str {
@@ -40,6 +44,7 @@ impl Format {
             Format::Jsonl => "jsonl",
             Format::Hdr => "hdr",
             Format::Ycsb => "ycsb",
+            Format::Figure => "figure",
         }
     }
 }
@@ -57,7 +62,7 @@ impl FromStr for Format {
         Format::ALL
             .into_iter()
             .find(|format| format.name() == text)
-            .ok_or_else(|| format!("unknown format '{text}': use csv, jsonl, hdr or ycsb"))
+            .ok_or_else(|| format!("unknown format '{text}': use csv, jsonl, hdr, ycsb or figure"))
     }
 }
 
@@ -65,13 +70,17 @@ impl FromStr for Format {
 ///
 /// # Errors
 /// [`ResultsError::Export`] if `out` fails, [`ResultsError::Read`] if an interval log cannot be
-/// read.
+/// read, [`ResultsError::NoFigure`] if a figure is asked for and there is none.
 pub fn export(run: &Run, format: Format, out: &mut dyn Write) -> Result<(), ResultsError> {
     match format {
         Format::Csv => csv::write(&run.trials, out)?,
         Format::Jsonl => write_jsonl(&run.trials, out)?,
         Format::Hdr => write_hdr(run, out)?,
         Format::Ycsb => ycsb::write(&run.trials, out)?,
+        Format::Figure => match run.figure()? {
+            Some(figure) => drawn::write(&figure, &summarize(&run.trials), out)?,
+            None => return Err(ResultsError::NoFigure { path: run.path.clone() }),
+        },
     }
     Ok(out.flush()?)
 }
@@ -110,8 +119,16 @@ mod tests {
     use super::*;
     use crate::{LoggedInterval, RunFolder, RunHeader, interval_log};
 
+    /// The plan of an experiment that draws something, as far as an export reads it.
+    fn plan() -> serde_json::Value {
+        serde_json::json!({"figure": {
+            "x": "records", "x_scale": "log", "y": "throughput", "operation": null, "unit": "ops/s",
+            "source": null, "published": [], "parts": [{"name": "c", "workloads": ["ycsb/c"]}],
+        }})
+    }
+
     fn run(parent: &std::path::Path) -> Run {
-        let header = RunHeader::starting(vec![], serde_json::Value::Null);
+        let header = RunHeader::starting(vec![], plan());
         let folder = RunFolder::create(parent, header).unwrap();
         let mut latencies = Histogram::new(3).unwrap();
         latencies.record(1234).unwrap();
@@ -182,10 +199,31 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_is_exported_if_the_experiment_draws_one() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut run = run(parent.path());
+        let mut out = Vec::new();
+        export(&run, Format::Figure, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.lines().nth(1).unwrap().starts_with("c,1,,sqlite,no,records,0,"), "{text}");
+
+        run.header.plan["figure"]["x"] = 7.into();
+        let error = export(&run, Format::Figure, &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("run.json is damaged") && error.contains("plan.figure"), "{error}");
+        for without in [serde_json::json!({"figure": null}), serde_json::Value::Null] {
+            run.header.plan = without;
+            assert_eq!(run.figure().unwrap(), None);
+            let error = export(&run, Format::Figure, &mut Vec::new()).unwrap_err().to_string();
+            assert!(error.contains("[figure]") && error.contains("--format csv"), "{error}");
+        }
+    }
+
+    #[test]
     fn formats_are_known_by_their_names() {
         for format in Format::ALL {
             assert_eq!(format.name().parse(), Ok(format));
         }
-        assert!("xml".parse::<Format>().unwrap_err().contains("csv, jsonl, hdr or ycsb"));
+        assert!("xml".parse::<Format>().unwrap_err().contains("csv, jsonl, hdr, ycsb or figure"));
     }
 }

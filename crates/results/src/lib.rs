@@ -6,13 +6,15 @@
 //! file appears whole or not at all, and no password reaches the disk ([`redact()`](assay_model::redact)). [`Run`] reads
 //! them back, whether the run finished or not. [`summarize`] folds the repeats of a trial into a
 //! [`Cell`] with intervals, [`rank()`] orders the cells of a group with ties, [`compare`] sets two
-//! runs side by side, [`export`] writes the formats that other tools read.
+//! runs side by side, [`figure`] makes lines of what an experiment draws, [`export`] writes the formats
+//! that other tools read.
 //!
 //! Drawing is the report's business; nothing here knows a terminal.
 
 mod compare;
 mod error;
 pub mod export;
+pub mod figure;
 mod folder;
 mod header;
 mod interval_log;
@@ -25,7 +27,10 @@ mod run;
 mod summary;
 
 pub use assay_measure::statistics::{Interval, Ratio, Verdict};
-pub use assay_model::{Durability, FailureKind, OperationKind};
+pub use assay_model::{
+    Axis, Durability, FailureKind, Figure, Measure, OperationKind, Part, Published,
+    PublishedValues, Scale, Unit,
+};
 pub use compare::{Across, Comparison, Comparisons, LatencyRatios, compare};
 pub use error::ResultsError;
 pub use folder::RunFolder;

@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    FORMAT_VERSION, ResultsError, RunHeader, TrialRecord,
+    FORMAT_VERSION, Figure, ResultsError, RunHeader, TrialRecord,
     folder::{HEADER_FILE, TRIALS_FOLDER},
 };
 
@@ -43,6 +43,18 @@ impl Run {
         }
         trials.sort_by_key(|trial| trial.trial);
         Ok(Run { path, header, trials })
+    }
+
+    /// What the run's experiment draws, if it draws anything. A run of an older Assay does not.
+    ///
+    /// # Errors
+    /// [`ResultsError::Damaged`] if the header's plan holds something else in its place.
+    pub fn figure(&self) -> Result<Option<Figure>, ResultsError> {
+        let Some(figure) = self.header.plan.get("figure") else { return Ok(None) };
+        Option::deserialize(figure).map_err(|error| ResultsError::Damaged {
+            path: self.path.join(HEADER_FILE),
+            why: format!("plan.figure: {error}"),
+        })
     }
 
     /// Where a trial's interval log is, if it has one.

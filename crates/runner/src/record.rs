@@ -50,6 +50,10 @@ fn blank(cell: &Cell, trial: u32, round: u32, header: &RunHeader) -> TrialRecord
         seed: cell.seed.wrapping_add(u64::from(round)),
         started_at: jiff::Timestamp::now(),
         unsupported: cell.unsupported.clone(),
+        placement: Placement {
+            policy: crate::placement::name(cell.placement).to_owned(),
+            ..Placement::default()
+        },
         plan: serde_json::to_value(cell).unwrap_or_default(),
         machine: header.machine.clone(),
         assay_version: header.assay_version.clone(),

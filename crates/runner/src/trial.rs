@@ -5,8 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_experiment::{Cell, Mode};
-use assay_measure::{clock::Clock, pacing::Schedule, resources::Usage};
+use assay_experiment::{Cell, Mode, TargetPlan};
+use assay_measure::{clock::Clock, huge_pages, pacing::Schedule, resources::Usage};
 use assay_systems::{Client, Footprint, Identity, SystemError};
 use assay_workload::{Acknowledged, Prepared, Stream, ValuePool};
 
@@ -138,6 +138,9 @@ fn work(
     let loaded = Instant::now();
     system.settle()?;
     let settle_time = loaded.elapsed();
+    if matches!(cell.system.target, TargetPlan::Embedded) && !cell.stores_nothing() {
+        huge_pages::collapse();
+    }
     let mut clients = connect(cell, deployed)?;
 
     let threads = cell.threads.map(|threads| threads as usize);

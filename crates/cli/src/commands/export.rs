@@ -20,6 +20,7 @@ pub fn export(arguments: ExportArguments) -> anyhow::Result<ExitCode> {
         ExportFormat::Jsonl => Format::Jsonl,
         ExportFormat::Hdr => Format::Hdr,
         ExportFormat::Ycsb => Format::Ycsb,
+        ExportFormat::Figure => Format::Figure,
     };
     let mut out = BufWriter::new(std::io::stdout().lock());
     export::export(&run, format, &mut out)?;

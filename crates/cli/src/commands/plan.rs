@@ -3,6 +3,7 @@
 use std::{io::Write, process::ExitCode};
 
 use assay_experiment::{Extent, Mode, Repeats, extent::show_duration};
+use assay_model::Figure;
 
 use super::resolve;
 use crate::args::{Format, RunArguments};
@@ -52,6 +53,10 @@ pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             writeln!(out, "     not supported: {why}")?;
         }
     }
+    if let Some(figure) = &plan.figure {
+        writeln!(out)?;
+        writeln!(out, "{}", figure_line(figure))?;
+    }
     let round = plan.round_estimate();
     writeln!(out)?;
     match plan.repeats {
@@ -72,6 +77,20 @@ pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         )?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What will be drawn, and beside what.
+fn figure_line(figure: &Figure) -> String {
+    let (y, x, unit) = (figure.y.title(), figure.x.name(), figure.unit);
+    let of = figure.operation.map(|kind| format!(" of {}", kind.name())).unwrap_or_default();
+    let names: Vec<&str> = figure.published.iter().map(|one| one.name.as_str()).collect();
+    match names.as_slice() {
+        [] => format!("figure: {y}{of} in {unit} by {x}"),
+        names => format!(
+            "figure: {y}{of} in {unit} by {x}, beside what is published of {}",
+            names.join(", ")
+        ),
+    }
 }
 
 /// A time in whole seconds.

@@ -42,6 +42,7 @@ pub fn rerun(arguments: RerunArguments) -> anyhow::Result<ExitCode> {
         cells: vec![cell],
         repeats: Repeats::Count(arguments.repeats.max(1)),
         data_folder: None,
+        figure: None,
     };
     carry_out(&plan, &arguments.output)
 }

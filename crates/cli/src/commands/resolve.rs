@@ -26,6 +26,7 @@ pub fn plan(
     properties: Properties,
 ) -> anyhow::Result<(Plan, Vec<String>)> {
     let mut spec = experiment_spec(experiment.as_deref(), &overrides, &properties)?;
+    let drawn = spec.figure.is_some();
     let mut extras = Extras::default();
     let mut notes = Vec::new();
     if !properties.files.is_empty() || !properties.given.is_empty() {
@@ -39,6 +40,15 @@ pub fn plan(
         extras.workloads.push((name, parsed.workload));
     }
     spec = spec.overridden_by(overrides.into_spec());
+    if !extras.workloads.is_empty() {
+        spec.figure = None;
+    }
+    if drawn && spec.figure.is_none() {
+        notes.push(
+            "the experiment's figure is left out: the command line replaces what it goes over"
+                .to_owned(),
+        );
+    }
     spec.systems = spec.systems.map(expand_all);
     Ok((Plan::resolve(spec, extras)?, notes))
 }
@@ -140,6 +150,7 @@ fn load_phase(workload: CoreWorkload) -> CoreWorkload {
         update_proportion: 0.0,
         insert_proportion: 1.0,
         scan_proportion: 0.0,
+        lookup_proportion: 0.0,
         read_modify_write_proportion: 0.0,
         ..workload
     }

@@ -51,7 +51,7 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     progress.finish();
 
     let run = Run::open(&path)?;
-    show(&run, output.format())?;
+    show(&run, output.format(), Tables::IfNoFigure)?;
     if !output.quiet {
         eprintln!("records: {}", path.display());
     }
@@ -77,8 +77,17 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// Whether a run that draws a figure shows its tables, too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Tables {
+    /// The figure stands for them.
+    IfNoFigure,
+    /// They come first.
+    Always,
+}
+
 /// Prints a run in the format asked for.
-pub fn show(run: &Run, format: Format) -> anyhow::Result<()> {
+pub fn show(run: &Run, format: Format, tables: Tables) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match format {
         Format::Ycsb => export::export(run, export::Format::Ycsb, &mut out)?,
@@ -89,8 +98,19 @@ pub fn show(run: &Run, format: Format) -> anyhow::Result<()> {
         }
         Format::Table => {
             let cells = summarize(&run.trials);
-            let color = assay_report::color_wanted();
-            write!(out, "{}", assay_report::render(&cells, assay_report::terminal_width(), color))?;
+            let (width, color) = (assay_report::terminal_width(), assay_report::color_wanted());
+            let figure = run.figure()?;
+            if figure.is_none() || tables == Tables::Always {
+                write!(out, "{}", assay_report::render(&cells, width, color))?;
+            }
+            if let Some(figure) = figure {
+                if tables == Tables::Always {
+                    writeln!(out)?;
+                }
+                let title = run.header.plan["title"].as_str().unwrap_or_default();
+                let drawn = assay_report::render_figure(title, &figure, &cells, width, color);
+                write!(out, "{drawn}")?;
+            }
         }
     }
     Ok(())

@@ -1,15 +1,16 @@
-//! `assay show`: the table of a run, again.
+//! `assay show`: the tables of a run, or its figure, again.
 
 use std::process::ExitCode;
 
 use assay_results::Run;
 
-use super::run;
+use super::run::{self, Tables};
 use crate::args::{Format, ShowArguments};
 
 /// Shows a run.
 pub fn show(arguments: ShowArguments) -> anyhow::Result<ExitCode> {
     let run = Run::open(&arguments.run)?;
-    run::show(&run, if arguments.json { Format::Json } else { Format::Table })?;
+    let format = if arguments.json { Format::Json } else { Format::Table };
+    run::show(&run, format, if arguments.tables { Tables::Always } else { Tables::IfNoFigure })?;
     Ok(ExitCode::SUCCESS)
 }

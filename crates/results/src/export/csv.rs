@@ -80,7 +80,10 @@ fn own_fields(trial: &TrialRecord, kind: OperationKind, latency: &LatencySummary
     fields
 }
 
-fn write_line<'a>(out: &mut dyn Write, fields: impl Iterator<Item = &'a str>) -> io::Result<()> {
+pub(super) fn write_line<'a>(
+    out: &mut dyn Write,
+    fields: impl Iterator<Item = &'a str>,
+) -> io::Result<()> {
     let quoted: Vec<String> = fields
         .map(|field| {
             if field.contains(['"', ',', '\n', '\r']) {

@@ -91,6 +91,7 @@ fn series_name(kind: OperationKind) -> &'static str {
         OperationKind::Update => "UPDATE",
         OperationKind::Insert => "INSERT",
         OperationKind::Scan => "SCAN",
+        OperationKind::Lookup => "LOOKUP",
         OperationKind::ReadModifyWrite => "READ-MODIFY-WRITE",
         OperationKind::Delete => "DELETE",
     }
