@@ -26,7 +26,7 @@ bench-verdicts RUNS="20":
     cargo build --release --package assay --package assay-bench
     target/release/assay-bench verdicts {{RUNS}}
 
-# What slik promises, against embedded stores (parts: lookup overwrite size indexes threads memory ranges)
+# What slik promises, against embedded stores (see its usage for the parts)
 bench-slik *PARTS:
     cargo run --release --package assay-bench --bin assay-bench -- slik {{PARTS}}
 

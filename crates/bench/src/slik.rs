@@ -1,31 +1,53 @@
 //! What slik promises of its speed and memory, against embedded stores that do the same: lookups
-//! through an index, overwrites, and how both grow.
+//! through an index, overwrites, and how both grow; and of its durable side, on a disk: synced
+//! writes and opening.
 //!
 //! Contenders take turns in pieces of some 60 ms ([`turns`]), get the same objects in the same
 //! order, and every answer is checked ([`entrant`]), so that none is fast by being wrong. The
 //! checking costs each of them the same few nanoseconds.
 
+mod disk;
 mod entrant;
 mod growth;
 mod indexes;
+mod logged;
 mod lookup;
 mod memory;
 mod objects;
+mod on_disk;
+mod open;
 mod overwrite;
 mod peers;
 mod ranges;
 mod size;
+mod synced;
 mod threads;
 mod turns;
 
+use std::path::PathBuf;
+
 use anyhow::{Context, bail};
+use disk::Disk;
 use entrant::Entrant;
 
 /// How it is called, for the usage line.
-pub const USAGE: &str = "slik [--objects N] [--rounds N] [--peers none|NAME,…] \
-                         [lookup|overwrite|size|indexes|threads|memory|ranges]…";
+pub const USAGE: &str = "slik [--objects N] [--rounds N] [--peers none|NAME,…] [--folder ON_DISK] \
+                         [lookup|overwrite|size|indexes|threads|memory|ranges|synced|open|logged]…";
 
-const PARTS: [&str; 7] = ["lookup", "overwrite", "size", "indexes", "threads", "memory", "ranges"];
+const PARTS: [&str; 10] = [
+    "lookup",
+    "overwrite",
+    "size",
+    "indexes",
+    "threads",
+    "memory",
+    "ranges",
+    "synced",
+    "open",
+    "logged",
+];
+/// Those that need a disk.
+const ON_DISK: [&str; 3] = ["synced", "open", "logged"];
 
 /// What is measured.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,6 +58,8 @@ struct Setting {
     rounds: usize,
     /// The stores that slik is compared with where it is compared with several; `None` means all.
     peers: Option<Vec<&'static str>>,
+    /// Where the parts that are about a disk have their files.
+    folder: PathBuf,
     /// The parts asked for; none means all.
     parts: Vec<String>,
 }
@@ -48,6 +72,9 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
         return memory::child(kind, objects.parse()?);
     }
     let setting = Setting::parse(arguments)?;
+    // Before the others, which take minutes: the folder may be in memory.
+    let disk = ON_DISK.iter().any(|part| setting.wants(part)).then(|| Disk::of(&setting.folder));
+    let disk = disk.transpose()?;
     if setting.wants("lookup") || setting.wants("overwrite") {
         stores(&setting)?;
     }
@@ -65,6 +92,16 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     }
     if setting.wants("ranges") {
         ranges::run(&setting)?;
+    }
+    let Some(disk) = disk else { return Ok(()) };
+    if setting.wants("synced") {
+        synced::run(&setting, &disk)?;
+    }
+    if setting.wants("open") {
+        open::run(&setting, &disk)?;
+    }
+    if setting.wants("logged") {
+        logged::run(&setting, &disk)?;
     }
     Ok(())
 }
@@ -89,8 +126,13 @@ fn stores(setting: &Setting) -> anyhow::Result<()> {
 
 impl Setting {
     fn parse(arguments: &[String]) -> anyhow::Result<Setting> {
-        let mut setting =
-            Setting { objects: 1_000_000, rounds: 11, peers: None, parts: Vec::new() };
+        let mut setting = Setting {
+            objects: 1_000_000,
+            rounds: 11,
+            peers: None,
+            folder: std::env::temp_dir(),
+            parts: Vec::new(),
+        };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let mut after = |what| words.next().with_context(|| format!("{word} needs {what}"));
@@ -105,6 +147,7 @@ impl Setting {
                 "--objects" => setting.objects = number()?,
                 "--rounds" => setting.rounds = number()? as usize,
                 "--peers" => setting.peers = Some(peers_of(after("names of stores, or none")?)?),
+                "--folder" => setting.folder = after("a folder on a disk")?.into(),
                 part if PARTS.contains(&part) => setting.parts.push(part.to_owned()),
                 other => bail!("there is no part '{other}'; usage: assay-bench {USAGE}"),
             }
@@ -152,6 +195,7 @@ mod tests {
         assert!(says("--objects").contains("--objects needs a number"));
         assert!(says("--objects 0").contains("from 1 up"));
         assert!(says("--rounds few").contains("'few'"));
+        assert!(says("--folder").contains("a folder on a disk"));
         assert!(says("--peers lmdb,rocksdb").contains("'rocksdb'"));
     }
 

@@ -6,6 +6,7 @@
 use std::{hint::black_box, path::PathBuf, time::Instant};
 
 use anyhow::{Context, ensure};
+use assay_measure::huge_pages;
 use tempfile::TempDir;
 
 use super::{
@@ -65,6 +66,8 @@ impl Entrant {
         let context = || format!("{} cannot hold {objects} objects", kind.name);
         let mut store = (kind.open)(folder.path()).with_context(context)?;
         store.load(objects).with_context(context)?;
+        // As in the workbench.
+        huge_pages::collapse();
         let generations = vec![(0, 0); objects as usize];
         Ok(Entrant { kind, store, generations, _folder: folder })
     }

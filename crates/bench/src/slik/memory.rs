@@ -1,15 +1,14 @@
 //! Memory of an object with one index, of each store in a fresh process.
 
-use std::{
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 use procfs::process::Process;
 
 use super::{
-    Setting, entrant,
+    Setting,
+    disk::file_bytes,
+    entrant,
     objects::{INDEX, KEY_BYTES, VALUE_BYTES, digest, primary, secondary, value},
     peers::{self, KINDS, Kind},
 };
@@ -102,17 +101,4 @@ pub fn child(id: &str, objects: u32) -> anyhow::Result<()> {
 fn resident_bytes() -> anyhow::Result<u64> {
     let pages = Process::myself()?.statm()?.resident;
     Ok(pages * procfs::page_size())
-}
-
-/// What the files of a folder take, not counting holes.
-fn file_bytes(folder: &Path) -> anyhow::Result<u64> {
-    use std::os::unix::fs::MetadataExt;
-    let mut bytes = 0;
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let metadata = entry.metadata()?;
-        bytes +=
-            if metadata.is_dir() { file_bytes(&entry.path())? } else { metadata.blocks() * 512 };
-    }
-    Ok(bytes)
 }

@@ -6,12 +6,12 @@
 //! of one key. An object is the secondary key and the value, so that an overwrite, which is not
 //! told the old secondary key, finds it in the object that it replaces.
 
-mod fjall;
-mod lmdb;
+pub mod fjall;
+pub mod lmdb;
 mod maps;
 pub mod ours;
-mod redb;
-mod sqlite;
+pub mod redb;
+pub mod sqlite;
 
 use std::{hint::black_box, path::Path};
 
@@ -134,7 +134,7 @@ pub fn kind(id: &str) -> anyhow::Result<&'static Kind> {
 }
 
 /// An object as the peers hold it: secondary key, value.
-fn record(secondary: &[u8], value: &[u8]) -> Vec<u8> {
+pub fn record(secondary: &[u8], value: &[u8]) -> Vec<u8> {
     let mut record = Vec::with_capacity(secondary.len() + value.len());
     record.extend_from_slice(secondary);
     record.extend_from_slice(value);

@@ -47,30 +47,16 @@
 //!
 //! # Group commit
 //! Writers at `Synced` queue their records up; one of them writes and syncs the batch while the
-//! next queues up, and all of a batch sleep until then (see [`group`]). 16 writers on 2 cores came
-//! to 15.2 writes a sync. What that gains depends on how long a sync takes beside the switches of
-//! threads: 5 to 7 times one writer's rate where a sync took 0.13 ms (7,000/s and 40,000/s), 6 to
-//! 10 times where it took 0.7 ms and the cores had other work besides (1,300/s and 10,000/s).
+//! next queues up, and all of a batch sleep until then (see [`group`]). What that gains depends on
+//! how long a sync takes beside the switches of threads (`just bench-slik synced`; figures in
+//! `docs/performance.md`).
 //!
 //! # Why indexes are rebuilt
 //! The other way is to keep entries in a second keyspace, written in the batch of their object.
-//! Measured side by side (3 rounds in turns, fjall 3.1.13, 2 cores, ext4, 300,000 objects of
-//! 30 + 30 + 100 B with one index, random order, no sync, machine busy with other work; the least
-//! of each):
-//!
-//! | | objects alone | objects and entries |
-//! | --- | --- | --- |
-//! | insert | 4.2 µs | 7.5 µs |
-//! | overwrite, key changed | 5.1 µs | 15.8 µs |
-//! | bytes on disk | 167 MB | 196 MB |
-//! | opening the database | 0.57 s | 1.65 s |
-//! | reading it through | 0.22 s | 0.26 s + 0.29 s |
-//!
-//! Entries from disk would be sorted already, and that is all they would save: sorting the entries
-//! of these objects takes less than reading them. So the objects alone are logged. A store of
-//! 1,000,000 such objects (273 MB of files) opened in 1.3 to 1.5 s, beside 0.03 to 0.12 s for
-//! reading its files and 1.4 to 1.6 s for writing the objects into a store in memory, or 1.8 s into
-//! a `HashMap` and a `BTreeMap`.
+//! Measured side by side (`just bench-slik logged`), an insert then takes about twice the time and
+//! an overwrite that changes the key about three times, the files are larger, and opening and
+//! reading them takes longer. Entries from disk would be sorted already, and that is all they would
+//! save: sorting the entries takes less than reading them. So the objects alone are logged.
 //!
 //! # Not covered
 //! A disk that acknowledges a sync and does not keep what was written; a copy of the folder made

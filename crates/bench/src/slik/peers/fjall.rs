@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use fjall::{
-    Database, Keyspace, KeyspaceCreateOptions,
+    Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch,
     config::{CompressionPolicy, HashRatioPolicy, PinningPolicy},
 };
 
@@ -55,10 +55,7 @@ impl Contender for Fjall {
         for first in (0..objects).step_by(BATCH as usize) {
             let mut batch = self.database.batch();
             for number in first..objects.min(first + BATCH) {
-                let (primary, secondary) = (primary(number), secondary(INDEX, number, 0));
-                let record = record(&secondary, &value(number, 0));
-                batch.insert(&self.objects, primary, record);
-                batch.insert(&self.index, record_of_index(&secondary, &primary), []);
+                insert(&mut batch, &self.objects, &self.index, number);
             }
             batch.commit()?;
         }
@@ -71,11 +68,7 @@ impl Contender for Fjall {
 
     #[inline]
     fn lookup(&mut self, secondary: &[u8]) -> anyhow::Result<Option<u64>> {
-        let Some(entry) = self.index.prefix(secondary).next() else { return Ok(None) };
-        let entry = entry.key()?;
-        let primary = parts(&entry)?.1;
-        let Some(record) = self.objects.get(primary)? else { return Ok(None) };
-        Ok(Some(digest(primary, parts(&record)?.1)))
+        look_up(&self.objects, &self.index, secondary)
     }
 
     #[inline]
@@ -98,7 +91,29 @@ impl Contender for Fjall {
     }
 }
 
-fn record_of_index(secondary: &[u8], primary: &[u8]) -> Vec<u8> {
+/// Adds a new object and its index entry to a batch.
+pub fn insert(batch: &mut OwnedWriteBatch, objects: &Keyspace, index: &Keyspace, number: u32) {
+    let (primary, secondary) = (primary(number), secondary(INDEX, number, 0));
+    batch.insert(objects, primary, record(&secondary, &value(number, 0)));
+    batch.insert(index, record_of_index(&secondary, &primary), []);
+}
+
+/// The digest of the first object of a secondary key.
+#[inline]
+pub fn look_up(
+    objects: &Keyspace,
+    index: &Keyspace,
+    secondary: &[u8],
+) -> anyhow::Result<Option<u64>> {
+    let Some(entry) = index.prefix(secondary).next() else { return Ok(None) };
+    let entry = entry.key()?;
+    let primary = parts(&entry)?.1;
+    let Some(record) = objects.get(primary)? else { return Ok(None) };
+    Ok(Some(digest(primary, parts(&record)?.1)))
+}
+
+/// The key of an index entry.
+pub fn record_of_index(secondary: &[u8], primary: &[u8]) -> Vec<u8> {
     let mut entry = Vec::with_capacity(2 * KEY_BYTES);
     entry.extend_from_slice(secondary);
     entry.extend_from_slice(primary);

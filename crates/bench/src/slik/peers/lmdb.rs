@@ -6,7 +6,7 @@
 //! nothing is written, and take the first duplicate by a plain `get`, without a cursor. An
 //! overwrite is one write transaction.
 
-use std::path::Path;
+use std::{ops::Range, path::Path};
 
 use heed::{
     CommitOrAbort, Database, DatabaseFlags, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn, WithTls,
@@ -19,27 +19,21 @@ use crate::slik::objects::{INDEX, digest, primary, secondary, value};
 /// Address space; the file grows as pages are used.
 const MAP_BYTES: usize = 16 << 30;
 
-/// An environment with two databases.
-pub struct Lmdb {
-    /// The snapshot that lookups read, dropped by a write.
-    reading: Option<RoTxn<'static, WithTls>>,
+/// An environment and its two databases.
+pub struct Tables {
     env: Env,
     objects: Database<'static, Bytes, Bytes>,
     index: Database<'static, Bytes, Bytes>,
-    record: Vec<u8>,
 }
 
-impl Lmdb {
-    /// An empty one in `folder`.
-    pub fn open(folder: &Path) -> anyhow::Result<Lmdb> {
+impl Tables {
+    /// Opens those in `folder`, or makes empty ones.
+    pub fn open(folder: &Path, flags: EnvFlags) -> anyhow::Result<Tables> {
         let mut options = EnvOpenOptions::new();
         options.map_size(MAP_BYTES).max_dbs(2);
-        // SAFETY: the folder is this contender's own, so nothing else changes its files; the
-        // flags only give up durability.
-        let env = unsafe {
-            options.flags(EnvFlags::NO_SYNC | EnvFlags::NO_META_SYNC | EnvFlags::WRITE_MAP);
-            options.open(folder)?
-        };
+        // SAFETY: the folder is the benchmark's own, so nothing else changes its files; the flags
+        // only give up durability.
+        let env = unsafe { options.flags(flags).open(folder)? };
         let created = env.create_databases_and_commit(env.write_txn()?, |opener, writing| {
             let objects = opener.create_database(writing, Some("objects"))?;
             let mut options = opener.database_options().types();
@@ -50,7 +44,51 @@ impl Lmdb {
             )))
         })?;
         let (objects, index) = created.unwrap_commit();
-        Ok(Lmdb { reading: None, env, objects, index, record: Vec::new() })
+        Ok(Tables { env, objects, index })
+    }
+
+    /// Puts new objects in, in one transaction.
+    pub fn insert(&self, numbers: Range<u32>) -> anyhow::Result<()> {
+        let mut writing = self.env.write_txn()?;
+        for number in numbers {
+            let (primary, secondary) = (primary(number), secondary(INDEX, number, 0));
+            self.objects.put(&mut writing, &primary, &record(&secondary, &value(number, 0)))?;
+            self.index.put(&mut writing, &secondary, &primary)?;
+        }
+        writing.commit()?;
+        Ok(())
+    }
+
+    /// The digest of the first object of a secondary key, in a snapshot made for it.
+    pub fn look_up(&self, secondary: &[u8]) -> anyhow::Result<Option<u64>> {
+        self.look_up_in(&self.env.read_txn()?, secondary)
+    }
+
+    #[inline]
+    fn look_up_in(
+        &self,
+        reading: &RoTxn<'_, WithTls>,
+        secondary: &[u8],
+    ) -> anyhow::Result<Option<u64>> {
+        let Some(primary) = self.index.get(reading, secondary)? else { return Ok(None) };
+        let Some(record) = self.objects.get(reading, primary)? else { return Ok(None) };
+        Ok(Some(digest(primary, parts(record)?.1)))
+    }
+}
+
+/// Tables in memory.
+pub struct Lmdb {
+    /// The snapshot that lookups read, dropped by a write.
+    reading: Option<RoTxn<'static, WithTls>>,
+    tables: Tables,
+    record: Vec<u8>,
+}
+
+impl Lmdb {
+    /// An empty one in `folder`.
+    pub fn open(folder: &Path) -> anyhow::Result<Lmdb> {
+        let flags = EnvFlags::NO_SYNC | EnvFlags::NO_META_SYNC | EnvFlags::WRITE_MAP;
+        Ok(Lmdb { reading: None, tables: Tables::open(folder, flags)?, record: Vec::new() })
     }
 
     fn replace(
@@ -60,47 +98,39 @@ impl Lmdb {
         secondary: &[u8],
         value: &[u8],
     ) -> anyhow::Result<()> {
-        let object = self.objects.get(writing, primary)?.ok_or_else(no_object)?;
+        let Tables { objects, index, .. } = &self.tables;
+        let object = objects.get(writing, primary)?.ok_or_else(no_object)?;
         let (old, _) = parts(object)?;
         if old != secondary {
             self.record.clear();
             self.record.extend_from_slice(old);
-            self.index.delete_one_duplicate(writing, &self.record, primary)?;
-            self.index.put(writing, secondary, primary)?;
+            index.delete_one_duplicate(writing, &self.record, primary)?;
+            index.put(writing, secondary, primary)?;
         }
         self.record.clear();
         self.record.extend_from_slice(secondary);
         self.record.extend_from_slice(value);
-        self.objects.put(writing, primary, &self.record)?;
+        objects.put(writing, primary, &self.record)?;
         Ok(())
     }
 }
 
 impl Contender for Lmdb {
     fn load(&mut self, objects: u32) -> anyhow::Result<()> {
-        let mut writing = self.env.write_txn()?;
-        for number in 0..objects {
-            let (primary, secondary) = (primary(number), secondary(INDEX, number, 0));
-            self.objects.put(&mut writing, &primary, &record(&secondary, &value(number, 0)))?;
-            self.index.put(&mut writing, &secondary, &primary)?;
-        }
-        writing.commit()?;
-        Ok(())
+        self.tables.insert(0..objects)
     }
 
     #[inline]
     fn lookup(&mut self, secondary: &[u8]) -> anyhow::Result<Option<u64>> {
-        let reading = snapshot(&mut self.reading, &self.env)?;
-        let Some(primary) = self.index.get(reading, secondary)? else { return Ok(None) };
-        let Some(record) = self.objects.get(reading, primary)? else { return Ok(None) };
-        Ok(Some(digest(primary, parts(record)?.1)))
+        let reading = snapshot(&mut self.reading, &self.tables.env)?;
+        self.tables.look_up_in(reading, secondary)
     }
 
     #[inline]
     fn overwrite(&mut self, primary: &[u8], secondary: &[u8], value: &[u8]) -> anyhow::Result<()> {
         // A reader of long ago would keep the freed pages from being used again.
         self.reading = None;
-        let env = self.env.clone();
+        let env = self.tables.env.clone();
         let mut writing = env.write_txn()?;
         self.replace(&mut writing, primary, secondary, value)?;
         writing.commit()?;
@@ -108,9 +138,9 @@ impl Contender for Lmdb {
     }
 
     fn account_bytes(&mut self) -> anyhow::Result<Option<u64>> {
-        let reading = snapshot(&mut self.reading, &self.env)?;
+        let reading = snapshot(&mut self.reading, &self.tables.env)?;
         let mut bytes = 0;
-        for database in [&self.objects, &self.index] {
+        for database in [&self.tables.objects, &self.tables.index] {
             let stat = database.stat(reading)?;
             let pages = stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
             bytes += pages as u64 * u64::from(stat.page_size);

@@ -35,11 +35,7 @@ impl Ours {
 
 impl Contender for Ours {
     fn load(&mut self, objects: u32) -> anyhow::Result<()> {
-        for number in 0..objects {
-            let secondary = secondary(INDEX, number, 0);
-            self.table.write(&primary(number), &[(INDEX, &secondary)], &value(number, 0))?;
-        }
-        Ok(())
+        (0..objects).try_for_each(|number| insert(&self.table, number))
     }
 
     #[inline]
@@ -56,6 +52,13 @@ impl Contender for Ours {
     fn account_bytes(&mut self) -> anyhow::Result<Option<u64>> {
         Ok(Some(self.store.stats().memory_bytes() as u64))
     }
+}
+
+/// Puts a new object in.
+pub fn insert(table: &Table, number: u32) -> anyhow::Result<()> {
+    let secondary = secondary(INDEX, number, 0);
+    table.write(&primary(number), &[(INDEX, &secondary)], &value(number, 0))?;
+    Ok(())
 }
 
 /// The digest of the first object of a secondary key.

@@ -5,6 +5,8 @@
 //! transaction for as long as nothing is written. An overwrite is one write transaction with
 //! `Durability::None`.
 
+use std::ops::Range;
+
 use redb::{
     Database, Durability, MultimapTableDefinition, ReadOnlyMultimapTable, ReadOnlyTable,
     ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction, backends::InMemoryBackend,
@@ -22,7 +24,7 @@ const BY_SECONDARY: MultimapTableDefinition<'_, Bytes, Bytes> =
 /// A database with two tables.
 pub struct Redb {
     /// The snapshot that lookups read, dropped by a write.
-    reading: Option<(ReadOnlyMultimapTable<Bytes, Bytes>, ReadOnlyTable<Bytes, Bytes>)>,
+    reading: Option<Snapshot>,
     database: Database,
     record: Vec<u8>,
 }
@@ -41,37 +43,58 @@ impl Redb {
     }
 }
 
+/// Puts new objects in.
+pub fn insert(writing: &WriteTransaction, numbers: Range<u32>) -> anyhow::Result<()> {
+    let mut objects = writing.open_table(OBJECTS)?;
+    let mut index = writing.open_multimap_table(BY_SECONDARY)?;
+    for number in numbers {
+        let (primary, secondary) = (primary(number), secondary(INDEX, number, 0));
+        let record = record(&secondary, &value(number, 0));
+        objects.insert(primary.as_slice(), record.as_slice())?;
+        index.insert(secondary.as_slice(), primary.as_slice())?;
+    }
+    Ok(())
+}
+
+/// The tables of a snapshot.
+pub struct Snapshot {
+    objects: ReadOnlyTable<Bytes, Bytes>,
+    index: ReadOnlyMultimapTable<Bytes, Bytes>,
+}
+
+impl Snapshot {
+    /// One of now.
+    pub fn new(database: &Database) -> anyhow::Result<Snapshot> {
+        let reading = database.begin_read()?;
+        let index = reading.open_multimap_table(BY_SECONDARY)?;
+        Ok(Snapshot { objects: reading.open_table(OBJECTS)?, index })
+    }
+
+    /// The digest of the first object of a secondary key.
+    #[inline]
+    pub fn look_up(&self, secondary: &[u8]) -> anyhow::Result<Option<u64>> {
+        let Some(primary) = self.index.get(secondary)?.next().transpose()? else { return Ok(None) };
+        let primary = primary.value();
+        let Some(record) = self.objects.get(primary)? else { return Ok(None) };
+        Ok(Some(digest(primary, parts(record.value())?.1)))
+    }
+}
+
 impl Contender for Redb {
     fn load(&mut self, objects: u32) -> anyhow::Result<()> {
         let writing = self.write()?;
-        {
-            let mut table = writing.open_table(OBJECTS)?;
-            let mut index = writing.open_multimap_table(BY_SECONDARY)?;
-            for number in 0..objects {
-                let (primary, secondary) = (primary(number), secondary(INDEX, number, 0));
-                let record = record(&secondary, &value(number, 0));
-                table.insert(primary.as_slice(), record.as_slice())?;
-                index.insert(secondary.as_slice(), primary.as_slice())?;
-            }
-        }
+        insert(&writing, 0..objects)?;
         writing.commit()?;
         Ok(())
     }
 
     #[inline]
     fn lookup(&mut self, secondary: &[u8]) -> anyhow::Result<Option<u64>> {
-        let (index, objects) = match &self.reading {
-            Some(reading) => reading,
-            None => {
-                let reading = self.database.begin_read()?;
-                let index = reading.open_multimap_table(BY_SECONDARY)?;
-                self.reading.insert((index, reading.open_table(OBJECTS)?))
-            }
+        let snapshot = match &self.reading {
+            Some(snapshot) => snapshot,
+            None => self.reading.insert(Snapshot::new(&self.database)?),
         };
-        let Some(primary) = index.get(secondary)?.next().transpose()? else { return Ok(None) };
-        let primary = primary.value();
-        let Some(record) = objects.get(primary)? else { return Ok(None) };
-        Ok(Some(digest(primary, parts(record.value())?.1)))
+        snapshot.look_up(secondary)
     }
 
     #[inline]

@@ -11,14 +11,16 @@ use rusqlite::Connection;
 use super::Contender;
 use crate::slik::objects::{INDEX, digest, primary, secondary, value};
 
-const SCHEMA: &str = "
+const SETTINGS: &str = "
     PRAGMA journal_mode = MEMORY;
     PRAGMA synchronous = OFF;
-    PRAGMA locking_mode = EXCLUSIVE;
-    CREATE TABLE objects (
+    PRAGMA locking_mode = EXCLUSIVE;";
+/// The table and its index.
+pub const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS objects (
         primary_key BLOB NOT NULL PRIMARY KEY, secondary_key BLOB NOT NULL, value BLOB NOT NULL
     );
-    CREATE INDEX by_secondary_key ON objects (secondary_key);";
+    CREATE INDEX IF NOT EXISTS by_secondary_key ON objects (secondary_key);";
 const INSERT: &str = "INSERT INTO objects (primary_key, secondary_key, value) VALUES (?1, ?2, ?3)";
 const LOOKUP: &str = "SELECT primary_key, value FROM objects WHERE secondary_key = ?1";
 const OVERWRITE: &str = "UPDATE objects SET secondary_key = ?2, value = ?3 WHERE primary_key = ?1";
@@ -32,20 +34,36 @@ impl Sqlite {
     /// An empty one.
     pub fn open() -> anyhow::Result<Sqlite> {
         let connection = Connection::open_in_memory()?;
+        connection.execute_batch(SETTINGS)?;
         connection.execute_batch(SCHEMA)?;
         Ok(Sqlite { connection })
     }
 }
 
+/// Puts a new object in, a transaction by itself unless there is one.
+pub fn insert(connection: &Connection, number: u32) -> anyhow::Result<()> {
+    let mut statement = connection.prepare_cached(INSERT)?;
+    let secondary = secondary(INDEX, number, 0);
+    statement.execute((primary(number), secondary, value(number, 0)))?;
+    Ok(())
+}
+
+/// The digest of the first object of a secondary key.
+#[inline]
+pub fn look_up(connection: &Connection, secondary: &[u8]) -> anyhow::Result<Option<u64>> {
+    let mut statement = connection.prepare_cached(LOOKUP)?;
+    let mut rows = statement.query((secondary,))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let (primary, value) = (row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
+    Ok(Some(digest(primary, value)))
+}
+
 impl Contender for Sqlite {
     fn load(&mut self, objects: u32) -> anyhow::Result<()> {
         let transaction = self.connection.transaction()?;
-        let mut insert = transaction.prepare(INSERT)?;
         for number in 0..objects {
-            let secondary = secondary(INDEX, number, 0);
-            insert.execute((primary(number), secondary, value(number, 0)))?;
+            insert(&transaction, number)?;
         }
-        drop(insert);
         transaction.commit()?;
         self.connection.execute_batch("ANALYZE")?;
         Ok(())
@@ -53,11 +71,7 @@ impl Contender for Sqlite {
 
     #[inline]
     fn lookup(&mut self, secondary: &[u8]) -> anyhow::Result<Option<u64>> {
-        let mut statement = self.connection.prepare_cached(LOOKUP)?;
-        let mut rows = statement.query((secondary,))?;
-        let Some(row) = rows.next()? else { return Ok(None) };
-        let (primary, value) = (row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
-        Ok(Some(digest(primary, value)))
+        look_up(&self.connection, secondary)
     }
 
     #[inline]
