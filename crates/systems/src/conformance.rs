@@ -12,6 +12,7 @@ mod probe;
 mod random;
 mod records;
 mod scans;
+mod steps;
 mod table;
 
 use std::fmt;

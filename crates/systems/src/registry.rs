@@ -102,6 +102,39 @@ pub enum Target {
     Server(Endpoint),
 }
 
+impl Target {
+    /// The folder that `system`, a store in this process, has to itself.
+    ///
+    /// # Errors
+    /// [`SystemError::Failed`] if the target is a server.
+    pub fn embedded(self, system: &str) -> Result<PathBuf, SystemError> {
+        match self {
+            Target::Embedded { data_dir } => Ok(data_dir),
+            Target::Server(_) => Err(misplaced(
+                system,
+                "it runs in Assay's own process and has no address; leave the address out",
+            )),
+        }
+    }
+
+    /// Where `system`, a server, listens.
+    ///
+    /// # Errors
+    /// [`SystemError::Failed`] if the target is this process.
+    pub fn server(self, system: &str) -> Result<Endpoint, SystemError> {
+        match self {
+            Target::Server(endpoint) => Ok(endpoint),
+            Target::Embedded { .. } => {
+                Err(misplaced(system, "it is a server; give its address, or let Assay start one"))
+            }
+        }
+    }
+}
+
+fn misplaced(system: &str, why: &str) -> SystemError {
+    SystemError::Failed { system: system.into(), action: "open".into(), why: why.into() }
+}
+
 impl Driver {
     /// The layout called `name`, or the default one.
     pub fn layout(&self, name: Option<&str>) -> Option<&'static Layout> {
@@ -120,4 +153,39 @@ impl Driver {
 /// The driver called `name`.
 pub fn find(name: &str) -> Option<&'static Driver> {
     DRIVERS.iter().copied().find(|driver| driver.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Address;
+
+    use super::*;
+
+    #[test]
+    fn a_target_of_the_other_kind_is_refused_with_the_next_step() {
+        let address = Address::Tcp { host: "127.0.0.1".into(), port: 1 };
+        // A store that keeps no files does not look at its target.
+        let diskless = ["null", "memory"];
+        for driver in DRIVERS.iter().filter(|driver| !diskless.contains(&driver.name)) {
+            let (target, next) = match driver.place {
+                Place::Embedded => {
+                    (Target::Server(Endpoint::at(address.clone())), "leave the address out")
+                }
+                Place::Server { .. } => {
+                    (Target::Embedded { data_dir: "unused".into() }, "give its address")
+                }
+            };
+            let opened = (driver.open)(Opening {
+                target,
+                layout: driver.layouts[0].name.into(),
+                schema: Arc::new(Schema::new("t", "f", 1)),
+                durability: Durability::None,
+                settings: Settings::new(),
+                timeout: Duration::from_secs(1),
+            });
+            let Err(refused) = opened else { panic!("{} opened it", driver.name) };
+            let refused = refused.to_string();
+            assert!(refused.starts_with(driver.name) && refused.contains(next), "{refused}");
+        }
+    }
 }

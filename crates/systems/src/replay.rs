@@ -1,8 +1,11 @@
-//! For tests and fuzzing of codecs: replies fed in pieces.
+//! For tests and fuzzing of codecs: replies fed as from a socket.
 
 use assay_model::{Answer, Operation, Outcome};
 
 use crate::{Codec, Step};
+
+#[cfg(test)]
+pub(crate) mod pieces;
 
 /// A reported row: its key, and its fields in the order in which they came.
 pub type KeptRow = (Vec<u8>, Vec<(u16, Vec<u8>)>);
@@ -57,25 +60,4 @@ pub fn replay(
     let owned = |(field, bytes): (u16, &[u8])| (field, bytes.to_vec());
     let rows = answer.rows().map(|row| (row.key().to_vec(), row.fields().map(owned).collect()));
     Replayed { requests, outcome, broken, rows: rows.collect(), left: input }
-}
-
-/// Replays `replies` whole, cut in two at every byte, and byte by byte, all of which must come to
-/// the same; returns that.
-#[cfg(test)]
-pub(crate) fn replay_every_split(
-    mut codec: impl FnMut() -> Box<dyn Codec>,
-    operation: &Operation<'_>,
-    replies: &[u8],
-) -> Replayed {
-    let whole = replay(&mut *codec(), operation, replies, []);
-    for cut in 0..=replies.len() {
-        assert_eq!(replay(&mut *codec(), operation, replies, [cut]), whole, "cut at {cut}");
-    }
-    // A codec is used again and again: what one operation leaves behind must not show in the next.
-    let mut used = codec();
-    for round in 0..2 {
-        let split = replay(&mut *used, operation, replies, 0..=replies.len());
-        assert_eq!(split, whole, "byte by byte, round {round}");
-    }
-    whole
 }

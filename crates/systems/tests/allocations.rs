@@ -14,11 +14,8 @@ use std::{
     sync::Arc,
 };
 
-use assay_model::{Answer, Durability, FieldValue, Fields, Operation, Outcome, Schema};
-use assay_systems::{
-    Client, Step, System, WireClient,
-    conformance::{Content, Updates},
-};
+use assay_model::{Answer, FieldValue, Fields, Operation, Outcome, Schema};
+use assay_systems::{Client, Step, System, WireClient};
 use common::Candidate;
 use server::{Server, installed};
 
@@ -99,15 +96,8 @@ impl Fixed {
 }
 
 fn allocates_nothing(driver: &'static str, layout: &'static str, indexes: usize, server: &Server) {
-    let candidate = Candidate {
-        driver,
-        layout,
-        content: Content::Bytes,
-        updates: Updates::Isolated,
-        durability: Durability::None,
-    };
     let schema = Schema::new("t", "field", 10).with_indexes(indexes);
-    let system = candidate.open(server.target(), &Arc::new(schema));
+    let system = Candidate::new(driver, layout).open(server.target(), &Arc::new(schema));
     system.prepare().unwrap();
     let value = [b'v'; 100];
     let values: Vec<FieldValue<'_>> =

@@ -32,6 +32,12 @@ enum Fault {
     ScanStartsAfter,
     ScanIgnoresLimit,
     ScanStopsAt1000,
+    LookupIsBackwards,
+    LookupStartsAfter,
+    LookupIgnoresItsEnd,
+    LookupIgnoresLimit,
+    LookupOfNothingIsDone,
+    LookupRepeatsARow,
     LoaderDropsTheLast,
     CountIsOff,
     NoVersion,
@@ -44,7 +50,7 @@ enum Fault {
 /// Long enough for another client to come between two steps of one that should be one.
 const LET_OTHERS_GO: Duration = Duration::from_micros(200);
 
-/// The `memory` store with a fault.
+/// A store with a fault: `memory`, or `slik` where the table has indexes.
 struct Faulty {
     inner: Box<dyn System>,
     fault: Fault,
@@ -52,15 +58,17 @@ struct Faulty {
 
 impl Faulty {
     fn new(fault: Fault, schema: &Arc<Schema>) -> Faulty {
+        let name = if schema.index_count() > 0 { "slik" } else { "memory" };
+        let driver = registry::find(name).unwrap();
         let opening = Opening {
             target: Target::Embedded { data_dir: "unused".into() },
-            layout: "map".into(),
+            layout: driver.layouts[0].name.into(),
             schema: Arc::clone(schema),
             durability: Durability::None,
             settings: Default::default(),
             timeout: Duration::from_secs(1),
         };
-        let inner = (registry::find("memory").unwrap().open)(opening).unwrap();
+        let inner = (driver.open)(opening).unwrap();
         Faulty { inner, fault }
     }
 }
@@ -79,7 +87,7 @@ impl System for Faulty {
     }
 
     fn connect(&self) -> Result<Client, SystemError> {
-        let Client::Call(inner) = self.inner.connect()? else { panic!("memory has no sockets") };
+        let Client::Call(inner) = self.inner.connect()? else { panic!("it has no sockets") };
         Ok(Client::Call(Box::new(FaultySession {
             inner,
             fault: self.fault,
@@ -163,6 +171,18 @@ impl FaultySession {
             let mut fields = row.fields().map(|(at, bytes)| (at, bytes.to_vec())).collect();
             each(&mut fields);
             fields.iter().for_each(|(at, bytes)| answer.field(*at, bytes));
+        }
+        outcome
+    }
+
+    /// Runs an operation and passes its rows on from the last to the first.
+    fn pass_backwards(&mut self, operation: &Operation<'_>, answer: &mut Answer) -> Outcome {
+        self.scratch.clear();
+        let outcome = self.inner.execute(operation, &mut self.scratch);
+        let rows: Vec<_> = self.scratch.rows().collect();
+        for row in rows.iter().rev() {
+            answer.begin_row(row.key());
+            row.fields().for_each(|(at, bytes)| answer.field(at, bytes));
         }
         outcome
     }
@@ -261,7 +281,27 @@ impl Session for FaultySession {
                 self.write(&Operation::Insert { key, values })
             }
             Operation::Update { key, values } => self.update(key, values),
-            Operation::Lookup { .. } => self.pass(operation, answer, |_| {}),
+            Operation::Lookup { field, from, to, limit, fields } => {
+                let after = [from, b"\0"].concat();
+                let (from, to, limit) = match fault {
+                    Fault::LookupStartsAfter => (&after[..], to, limit),
+                    Fault::LookupIgnoresItsEnd => (from, None, limit),
+                    Fault::LookupIgnoresLimit => (from, to, limit.saturating_add(1)),
+                    _ => (from, to, limit),
+                };
+                let lookup = Operation::Lookup { field, from, to, limit, fields };
+                let outcome = match fault {
+                    Fault::LookupIsBackwards => self.pass_backwards(&lookup, answer),
+                    _ => self.pass(&lookup, answer, |_| {}),
+                };
+                if fault == Fault::LookupRepeatsARow && answer.row_count() > 0 {
+                    self.pass(&lookup, answer, |_| {});
+                }
+                match outcome {
+                    Outcome::Missing if fault == Fault::LookupOfNothingIsDone => Outcome::Done,
+                    outcome => outcome,
+                }
+            }
             Operation::Delete { .. } if fault == Fault::DeleteIsIgnored => Outcome::Done,
             Operation::Delete { .. } => self.write(operation),
             Operation::Scan { start, limit, fields } => {
@@ -273,30 +313,30 @@ impl Session for FaultySession {
                     _ => (start, limit),
                 };
                 let scan = Operation::Scan { start, limit, fields };
-                if fault != Fault::ScanIsBackwards {
-                    return self.pass(&scan, answer, |_| {});
+                match fault {
+                    Fault::ScanIsBackwards => self.pass_backwards(&scan, answer),
+                    _ => self.pass(&scan, answer, |_| {}),
                 }
-                self.scratch.clear();
-                let outcome = self.inner.execute(&scan, &mut self.scratch);
-                let rows: Vec<_> = self.scratch.rows().collect();
-                for row in rows.iter().rev() {
-                    answer.begin_row(row.key());
-                    row.fields().for_each(|(at, bytes)| answer.field(at, bytes));
-                }
-                outcome
             }
         }
     }
 }
 
 fn verdict(fault: Fault, capabilities: &Capabilities) -> Result<Vec<&'static str>, String> {
-    let schema = Arc::new(Schema::new("usertable", "field", 5));
-    let system = Faulty::new(fault, &schema);
+    verdict_on(&Arc::new(Schema::new("usertable", "field", 5)), fault, capabilities)
+}
+
+fn verdict_on(
+    schema: &Arc<Schema>,
+    fault: Fault,
+    capabilities: &Capabilities,
+) -> Result<Vec<&'static str>, String> {
+    let system = Faulty::new(fault, schema);
     check(&Subject {
         name: "faulty",
         system: &system,
         capabilities,
-        schema: &schema,
+        schema,
         content: Content::Bytes,
         updates: Updates::Isolated,
     })
@@ -343,6 +383,31 @@ fn every_fault_is_found_and_named() {
                 assert!(why.contains("faulty failed the check"), "{why}");
                 assert!(why.contains(check), "{fault:?} should fail '{check}': {why}");
             }
+        }
+    }
+}
+
+#[test]
+fn every_fault_of_an_index_is_found_and_named() {
+    let schema = Arc::new(Schema::new("usertable", "field", 3).with_indexes(2));
+    let capabilities = Capabilities { lookup: Support::Native, ..Capabilities::IN_MEMORY };
+    let passed = verdict_on(&schema, Fault::None, &capabilities).unwrap();
+    assert_eq!(passed.len(), 4, "{passed:?}");
+    let written = "lookups agree with the model whatever is written";
+    for (fault, check) in [
+        (Fault::LookupIsBackwards, written),
+        (Fault::LookupStartsAfter, written),
+        (Fault::LookupIgnoresItsEnd, written),
+        (Fault::LookupIgnoresLimit, written),
+        (Fault::LookupOfNothingIsDone, written),
+        (Fault::LookupRepeatsARow, written),
+        (Fault::DeleteIsIgnored, written),
+        (Fault::MissingUpdateIsDone, written),
+        (Fault::LoaderDropsTheLast, "what the loader added is in the indexes"),
+    ] {
+        match verdict_on(&schema, fault, &capabilities) {
+            Ok(_) => panic!("{fault:?} was not found"),
+            Err(why) => assert!(why.contains(check), "{fault:?} should fail '{check}': {why}"),
         }
     }
 }

@@ -9,35 +9,17 @@ use std::{
 };
 
 use assay_model::{Answer, Durability, FailureKind, Fields, Operation, Outcome, Schema};
-use assay_systems::{
-    Client, Opening, Session, Target,
-    conformance::{Content, Updates},
-    registry,
-};
-use common::Candidate;
+use assay_systems::{Opening, Session, Target, conformance::Content, registry};
+use common::{Candidate, session};
 
 fn embedded(folder: &tempfile::TempDir) -> Target {
     Target::Embedded { data_dir: folder.path().to_owned() }
 }
 
-fn session(client: Client) -> Box<dyn Session> {
-    match client {
-        Client::Call(session) => session,
-        Client::Wire(_) => panic!("an embedded store has no socket"),
-    }
-}
-
 #[test]
 fn memory_conforms() {
     let folder = tempfile::tempdir().unwrap();
-    Candidate {
-        driver: "memory",
-        layout: "map",
-        content: Content::Bytes,
-        updates: Updates::Isolated,
-        durability: Durability::None,
-    }
-    .conforms(|| embedded(&folder));
+    Candidate::new("memory", "map").conforms(|| embedded(&folder));
 }
 
 #[test]
@@ -45,14 +27,8 @@ fn slik_conforms_with_an_index_of_keys_and_without_at_every_durability() {
     for layout in ["indexed", "object"] {
         for durability in Durability::ALL {
             let folder = tempfile::tempdir().unwrap();
-            Candidate {
-                driver: "slik",
-                layout,
-                content: Content::Bytes,
-                updates: Updates::Isolated,
-                durability,
-            }
-            .conforms(|| embedded(&folder));
+            let candidate = Candidate { durability, ..Candidate::new("slik", layout) };
+            candidate.conforms(|| embedded(&folder));
             let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
             assert!(left.is_empty(), "left behind: {left:?}");
         }
@@ -82,7 +58,7 @@ fn sqlite_json_refuses_bytes_that_are_not_text() {
     let schema = Arc::new(Schema::new("t", "f", 1));
     let system = sqlite("json", Content::Text).open(embedded(&folder), &schema);
     system.prepare().unwrap();
-    let mut session = session(system.connect().unwrap());
+    let mut session = session(&*system);
     for bytes in [&b"\xff"[..], b"a\0b"] {
         let values = [assay_model::FieldValue { field: 0, bytes }];
         let insert = Operation::Insert { key: b"k", values: &values };
@@ -130,7 +106,7 @@ fn a_writer_that_waits_too_long_for_sqlite_is_a_conflict() {
     };
     let system = (registry::find("sqlite").unwrap().open)(opening).unwrap();
     system.prepare().unwrap();
-    let mut session = session(system.connect().unwrap());
+    let mut session = session(&*system);
     // A loader holds its transaction open.
     let mut loader = system.loader().unwrap();
     let values = [assay_model::FieldValue { field: 0, bytes: b"v" }];
@@ -155,13 +131,7 @@ fn an_unfinished_load_of_sqlite_leaves_nothing() {
 }
 
 fn sqlite(layout: &'static str, content: Content) -> Candidate {
-    Candidate {
-        driver: "sqlite",
-        layout,
-        content,
-        updates: Updates::Isolated,
-        durability: Durability::None,
-    }
+    Candidate { content, ..Candidate::new("sqlite", layout) }
 }
 
 fn memory_with(name: &str, value: &str) -> Box<dyn Session> {
@@ -176,7 +146,7 @@ fn memory_with(name: &str, value: &str) -> Box<dyn Session> {
     let system = (registry::find("memory").unwrap().open)(opening).unwrap();
     let shown = system.identity().unwrap().settings;
     assert!(shown.contains(&(name.to_owned(), value.to_owned())), "{shown:?}");
-    session(system.connect().unwrap())
+    session(&*system)
 }
 
 fn read(session: &mut Box<dyn Session>) {

@@ -6,22 +6,11 @@ mod common;
 #[path = "common/server.rs"]
 mod server;
 
-use std::{
-    io::{Read, Write},
-    net::TcpStream,
-    sync::Arc,
-    thread,
-};
+use std::{sync::Arc, thread};
 
-use assay_model::{
-    Address, Answer, Durability, FailureKind, FieldValue, Fields, Operation, Outcome, Row, Schema,
-};
-use assay_systems::{
-    Client, Session, System, SystemError,
-    blocking::Blocking,
-    conformance::{Content, Updates},
-};
-use common::Candidate;
+use assay_model::{Answer, FailureKind, FieldValue, Fields, Operation, Outcome, Row, Schema};
+use assay_systems::{Session, System, SystemError};
+use common::{Candidate, session};
 use server::{Server, installed};
 
 const DRIVERS: [&str; 2] = ["redis", "valkey"];
@@ -33,22 +22,8 @@ fn open(
     server: &Server,
     (fields, indexes): (usize, usize),
 ) -> Box<dyn System> {
-    let candidate = Candidate {
-        driver,
-        layout,
-        content: Content::Bytes,
-        updates: Updates::Isolated,
-        durability: Durability::None,
-    };
     let schema = Schema::new("usertable", "field", fields).with_indexes(indexes);
-    candidate.open(server.target(), &Arc::new(schema))
-}
-
-fn session(system: &dyn System) -> Box<dyn Session> {
-    match system.connect().unwrap() {
-        Client::Wire(client) => Box::new(Blocking::new(client)),
-        Client::Call(session) => session,
-    }
+    Candidate::new(driver, layout).open(server.target(), &Arc::new(schema))
 }
 
 fn record<'a>(values: &[&'a [u8]]) -> Vec<FieldValue<'a>> {
@@ -72,28 +47,18 @@ fn indexed(session: &mut dyn Session, field: u16) -> u64 {
     answer.row_count()
 }
 
-/// The server's answer to a command: one line.
-fn raw(server: &Server, command: &str) -> String {
-    let Address::Tcp { host, port } = server.endpoint().address else { panic!("a port") };
-    let mut socket = TcpStream::connect((host.as_str(), port)).unwrap();
-    socket.write_all(format!("{command}\r\nQUIT\r\n").as_bytes()).unwrap();
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer).unwrap();
-    answer.lines().next().unwrap().to_owned()
-}
-
 #[test]
 fn an_index_that_another_run_left_is_left_alone() {
     let Some(program) = installed("redis") else { return };
     let server = Server::redis(&program, &[]);
-    raw(&server, "ZADD _indices:field1 0 theirs");
+    server.answers("ZADD _indices:field1 0 theirs", ":1");
     for layout in ["hash", "hash-noindex"] {
         let system = open("redis", layout, &server, (3, 2));
         let error = system.prepare().unwrap_err();
         assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
         system.remove().unwrap();
     }
-    assert_eq!(raw(&server, "ZCARD _indices:field1"), ":1");
+    server.answers("ZCARD _indices:field1", ":1");
     // A table that does not index the field has nothing to do with it.
     open("redis", "hash", &server, (3, 1)).prepare().unwrap();
 }
@@ -102,15 +67,15 @@ fn an_index_that_another_run_left_is_left_alone() {
 fn the_indexes_go_with_their_table_and_nothing_else_does() {
     let Some(program) = installed("redis") else { return };
     let server = Server::redis(&program, &[]);
-    raw(&server, "SET theirs 1");
+    server.answers("SET theirs 1", "+OK");
     let system = open("redis", "hash", &server, (2, 2));
     system.prepare().unwrap();
     let mut session = session(&*system);
     assert_eq!(insert(&mut *session, "user1", &[b"a", b"b"]), Outcome::Done);
     // The record, the keys, and two indexes.
-    assert_eq!(raw(&server, "DBSIZE"), ":5");
+    server.answers("DBSIZE", ":5");
     system.remove().unwrap();
-    assert_eq!(raw(&server, "DBSIZE"), ":1");
+    server.answers("DBSIZE", ":1");
     system.prepare().unwrap();
 }
 
@@ -150,7 +115,7 @@ fn a_full_server_has_an_entry_for_every_record() {
         };
         assert_eq!(refused.failure_kind(), Some(FailureKind::Full), "{refused:?}");
         // The refused value took room itself.
-        assert_eq!(raw(&server, "CONFIG SET maxmemory 1mb"), "+OK");
+        server.answers("CONFIG SET maxmemory 1mb", "+OK");
         let values = record(&[b"changed"]);
         let update = run(&mut *session, &Operation::Update { key: b"user0", values: &values });
         assert_eq!(update.failure_kind(), Some(FailureKind::Full), "{update:?}");
@@ -184,18 +149,45 @@ fn a_record_of_ten_thousand_fields_is_written() {
 fn a_client_without_its_scripts_is_refused_and_the_next_one_brings_them() {
     let Some(program) = installed("redis") else { return };
     let server = Server::redis(&program, &[]);
-    let system = open("redis", "hash-noindex", &server, (1, 1));
+    let system = open("redis", "hash", &server, (1, 1));
     system.prepare().unwrap();
     let mut first = session(&*system);
-    assert_eq!(raw(&server, "SCRIPT FLUSH"), "+OK");
+    server.answers("SCRIPT FLUSH", "+OK");
     let refused = insert(&mut *first, "user1", &[b"a"]);
     assert_eq!(refused.failure_kind(), Some(FailureKind::Rejected), "{refused:?}");
-    assert_eq!(indexed(&mut *first, 0), 0);
+    assert_eq!((indexed(&mut *first, 0), system.count().unwrap()), (0, 0));
     let mut second = session(&*system);
     for session in [&mut second, &mut first] {
         assert_eq!(insert(&mut **session, "user1", &[b"a"]), Outcome::Done);
     }
-    assert_eq!(indexed(&mut *first, 0), 1);
+    assert_eq!((indexed(&mut *first, 0), system.count().unwrap()), (1, 1));
+    // A record that could not be deleted is still listed: the table is removed by that list.
+    server.answers("SCRIPT FLUSH", "+OK");
+    let refused = run(&mut *first, &Operation::Delete { key: b"user1" });
+    assert_eq!(refused.failure_kind(), Some(FailureKind::Rejected), "{refused:?}");
+    assert_eq!((indexed(&mut *first, 0), system.count().unwrap()), (1, 1));
+    system.remove().unwrap();
+    server.answers("DBSIZE", ":0");
+}
+
+#[test]
+fn a_cluster_is_refused_where_a_record_takes_several_keys() {
+    for driver in DRIVERS {
+        let Some(program) = installed(driver) else { continue };
+        let server = Server::redis(&program, &["--cluster-enabled", "yes"]);
+        server.answers("CLUSTER ADDSLOTSRANGE 0 16383", "+OK");
+        for (layout, indexes) in [("hash", 0), ("hash", 1), ("hash-noindex", 1)] {
+            let system = open(driver, layout, &server, (1, indexes));
+            let message = system.prepare().unwrap_err().to_string();
+            assert!(message.contains("cluster-enabled no"), "{message}");
+            system.remove().unwrap();
+        }
+        for layout in ["hash-noindex", "string"] {
+            let system = open(driver, layout, &server, (1, 0));
+            system.prepare().unwrap_or_else(|error| panic!("{driver}:{layout}: {error}"));
+            system.remove().unwrap();
+        }
+    }
 }
 
 /// Writers move records about in the index while others look up parts of it.

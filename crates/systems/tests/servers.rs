@@ -10,43 +10,21 @@ use assay_model::{
     Address, Answer, Durability, Endpoint, FailureKind, FieldValue, Fields, Operation, Outcome,
     Schema, Secret,
 };
-use assay_systems::{
-    Client, Session, System, SystemError, Target,
-    blocking::Blocking,
-    conformance::{Content, Updates},
-};
-use common::Candidate;
+use assay_systems::{Session, SystemError, Target, conformance::Updates};
+use common::{Candidate, session};
 use server::{Server, installed};
 
 fn redis(layout: &'static str) -> Candidate {
-    Candidate {
-        driver: "redis",
-        layout,
-        content: Content::Bytes,
-        updates: if layout == "string" { Updates::MayBeLost } else { Updates::Isolated },
-        durability: Durability::None,
-    }
+    let updates = if layout == "string" { Updates::MayBeLost } else { Updates::Isolated };
+    Candidate { updates, ..Candidate::new("redis", layout) }
 }
 
 fn memcached() -> Candidate {
-    Candidate {
-        driver: "memcached",
-        layout: "value",
-        content: Content::Bytes,
-        updates: Updates::Isolated,
-        durability: Durability::None,
-    }
+    Candidate::new("memcached", "value")
 }
 
 fn one_field() -> Arc<Schema> {
     Arc::new(Schema::new("usertable", "field", 1))
-}
-
-fn session(system: &dyn System) -> Box<dyn Session> {
-    match system.connect().unwrap() {
-        Client::Wire(client) => Box::new(Blocking::new(client)),
-        Client::Call(session) => session,
-    }
 }
 
 /// Inserts records of `bytes` bytes until one is refused.
@@ -64,17 +42,6 @@ fn fill(session: &mut dyn Session, bytes: usize) -> Outcome {
     panic!("the server never filled up");
 }
 
-/// What a client sends by itself, on a connection of its own.
-fn raw(endpoint: &Endpoint, request: &[u8], reply_starts: &[u8]) {
-    use std::io::{Read, Write};
-    let Address::Tcp { host, port } = &endpoint.address else { panic!("a TCP address") };
-    let mut stream = std::net::TcpStream::connect((host.as_str(), *port)).unwrap();
-    stream.write_all(request).unwrap();
-    let mut reply = vec![0; reply_starts.len()];
-    stream.read_exact(&mut reply).unwrap();
-    assert_eq!(reply, reply_starts, "{}", String::from_utf8_lossy(&reply));
-}
-
 #[test]
 fn redis_conforms_in_every_layout() {
     let Some(program) = installed("redis") else { return };
@@ -82,7 +49,7 @@ fn redis_conforms_in_every_layout() {
     for layout in ["hash", "hash-noindex", "string"] {
         redis(layout).conforms(|| server.target());
     }
-    raw(&server.endpoint(), b"DBSIZE\r\n", b":0\r\n");
+    server.answers("DBSIZE", ":0");
 }
 
 #[test]
@@ -111,8 +78,9 @@ fn valkey_conforms_in_every_layout() {
     }
     let system =
         Candidate { driver: "valkey", ..redis("hash") }.open(server.target(), &one_field());
-    let version = system.identity().unwrap().version;
-    assert!(version.starts_with("Valkey "), "{version}");
+    let identity = system.identity().unwrap();
+    assert!(identity.version.starts_with("Valkey "), "{identity:?}");
+    assert!(identity.settings.contains(&("mode".into(), "standalone".into())), "{identity:?}");
 }
 
 #[test]
@@ -127,6 +95,7 @@ fn redis_tells_its_version_and_settings() {
         assert!(identity.settings.contains(&setting), "{name} should be {value}: {identity:?}");
     };
     has("appendonly", "no");
+    has("mode", "standalone");
     has("maxmemory", "67108864");
 }
 
@@ -179,7 +148,7 @@ fn redis_uses_the_database_of_its_address() {
     let mut loader = system.loader().unwrap();
     loader.insert(b"user1", &[FieldValue { field: 0, bytes: b"v" }]).unwrap();
     loader.finish().unwrap();
-    raw(&server.endpoint(), b"DBSIZE\r\n", b":0\r\n");
+    server.answers("DBSIZE", ":0");
     let missing = Endpoint { database: Some("99".into()), ..server.endpoint() };
     let system = redis("hash").open(Target::Server(missing), &one_field());
     assert!(system.prepare().unwrap_err().to_string().contains("select the database"));
@@ -209,8 +178,8 @@ fn a_full_redis_is_told_as_full() {
 fn keys_of_others_on_a_redis_server_are_left_alone() {
     let Some(program) = installed("redis") else { return };
     let server = Server::redis(&program, &[]);
-    raw(&server.endpoint(), b"SET theirs 1\r\n", b"+OK\r\n");
-    raw(&server.endpoint(), b"HSET user7 their field\r\n", b":1\r\n");
+    server.answers("SET theirs 1", "+OK");
+    server.answers("HSET user7 their field", ":1");
     // Without an index nobody could tell their keys from ours.
     for layout in ["hash-noindex", "string"] {
         let system = redis(layout).open(server.target(), &one_field());
@@ -231,20 +200,20 @@ fn keys_of_others_on_a_redis_server_are_left_alone() {
     let error = loader.finish().unwrap_err();
     assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
     system.remove().unwrap();
-    raw(&server.endpoint(), b"DBSIZE\r\n", b":2\r\n");
-    raw(&server.endpoint(), b"HGET user7 their\r\n", b"$5\r\nfield\r\n");
+    server.answers("DBSIZE", ":2");
+    server.answers("HGET user7 their", "$5\r\nfield");
 }
 
 #[test]
 fn a_table_of_redis_that_another_run_made_is_left_alone() {
     let Some(program) = installed("redis") else { return };
     let server = Server::redis(&program, &[]);
-    raw(&server.endpoint(), b"ZADD _indices 0 user1\r\n", b":1\r\n");
+    server.answers("ZADD _indices 0 user1", ":1");
     let system = redis("hash").open(server.target(), &one_field());
     let error = system.prepare().unwrap_err();
     assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
     system.remove().unwrap();
-    raw(&server.endpoint(), b"ZCARD _indices\r\n", b":1\r\n");
+    server.answers("ZCARD _indices", ":1");
 }
 
 #[test]
@@ -322,12 +291,12 @@ fn a_record_too_large_for_memcached_is_rejected() {
 fn items_of_others_on_a_memcached_server_are_left_alone() {
     let Some(program) = installed("memcached") else { return };
     let server = Server::memcached(&program, &[]);
-    raw(&server.endpoint(), b"ms theirs 2\r\nhi\r\n", b"HD\r\n");
+    server.answers("ms theirs 2\r\nhi", "HD");
     let system = memcached().open(server.target(), &one_field());
     let error = system.prepare().unwrap_err();
     assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
     system.remove().unwrap();
-    raw(&server.endpoint(), b"mg theirs v\r\n", b"VA 2\r\nhi\r\n");
+    server.answers("mg theirs v", "VA 2\r\nhi");
 }
 
 #[test]

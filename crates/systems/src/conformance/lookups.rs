@@ -5,8 +5,9 @@ use assay_model::{Fields, Operation, Outcome};
 use super::{
     Subject, Verdict, because,
     clients::{WRITERS, at_once, contended},
-    probe::{Lookup, Model, Probe, Random, Record, can_delete, changed, values},
-    records::{Repeated, insert_again},
+    probe::{Lookup, Model, Probe, Random, Record, can_delete, values},
+    records::odd_keys,
+    steps,
 };
 
 const KEYS: usize = 60;
@@ -48,16 +49,30 @@ fn record(random: &mut Random, subject: &Subject<'_>) -> Record {
     (0..subject.schema.field_count()).map(|_| value(random, subject)).collect()
 }
 
+/// The first keys are odd ones: an index has them beside the values.
+fn key(number: usize, subject: &Subject<'_>) -> Vec<u8> {
+    let odd = odd_keys(subject.content).into_iter().nth(number);
+    odd.unwrap_or_else(|| format!("record{number}").into_bytes())
+}
+
 /// Inserts, updates and deletes in any order, and lookups between them.
 pub(super) fn sequences(subject: &Subject<'_>) -> Verdict {
     let mut probe = Probe::new(subject)?;
     let mut random = Random::new(19);
     let mut model = Model::new();
+    many_steps(subject, &mut probe, &mut random, &mut model)
+}
+
+fn many_steps(
+    subject: &Subject<'_>,
+    probe: &mut Probe,
+    random: &mut Random,
+    model: &mut Model,
+) -> Verdict {
     for step in 0..STEPS {
-        one_step(subject, &mut probe, &mut random, &mut model)
-            .map_err(|why| format!("step {step}: {why}"))?;
+        one_step(subject, probe, random, model).map_err(|why| format!("step {step}: {why}"))?;
     }
-    expect_indexes(subject, &mut probe, &model)
+    expect_indexes(subject, probe, model)
 }
 
 fn one_step(
@@ -66,19 +81,10 @@ fn one_step(
     random: &mut Random,
     model: &mut Model,
 ) -> Verdict {
-    let key = format!("user{}", random.below(KEYS)).into_bytes();
+    let key = key(random.below(KEYS), subject);
     let count = usize::from(subject.schema.field_count());
     match random.below(8) {
-        0 | 1 => {
-            let record = record(random, subject);
-            if !model.contains_key(&key) {
-                probe.insert(&key, &record)?;
-            } else if let Repeated::Refused = insert_again(probe, &key, &record)? {
-                return Ok(());
-            }
-            model.insert(key, record);
-            Ok(())
-        }
+        0 | 1 => steps::insert(probe, model, key, record(random, subject)),
         2..=4 => {
             let mut fields: Vec<u16> = (0..count as u16).filter(|_| random.below(2) == 0).collect();
             if fields.is_empty() {
@@ -87,24 +93,9 @@ fn one_step(
             let new: Vec<Vec<u8>> = fields.iter().map(|_| value(random, subject)).collect();
             let changes: Vec<(u16, &[u8])> =
                 fields.iter().copied().zip(new.iter().map(Vec::as_slice)).collect();
-            let Some(record) = model.get_mut(&key) else {
-                let values = changed(&changes);
-                return probe
-                    .expect(&Operation::Update { key: &key, values: &values }, &Outcome::Missing);
-            };
-            probe.update(&key, &changes)?;
-            for (field, bytes) in changes {
-                record[usize::from(field)] = bytes.to_vec();
-            }
-            Ok(())
+            steps::update(probe, model, &key, &changes)
         }
-        5 if can_delete(subject) => {
-            let expected = match model.remove(&key) {
-                Some(_) => Outcome::Done,
-                None => Outcome::Missing,
-            };
-            probe.expect(&Operation::Delete { key: &key }, &expected)
-        }
+        5 if can_delete(subject) => steps::delete(probe, model, &key),
         _ => {
             let field = random.below(subject.schema.index_count().into()) as u16;
             let (a, b) = (value(random, subject), value(random, subject));
@@ -116,7 +107,7 @@ fn one_step(
                 1 => Some(from.as_slice()),
                 _ => Some(b.as_slice()),
             };
-            let limit = [1, 3, ALL][random.below(3)];
+            let limit = [0, 1, 3, ALL][random.below(4)];
             let fields = match random.below(count + 1) {
                 0 => Fields::All,
                 one => Fields::One(one as u16 - 1),
@@ -138,18 +129,21 @@ fn expect_indexes(subject: &Subject<'_>, probe: &mut Probe, model: &Model) -> Ve
     Ok(())
 }
 
+/// What the loader writes is what operations find, and change: loaders have ways of their own.
 pub(super) fn loaded(subject: &Subject<'_>) -> Verdict {
     let mut random = Random::new(23);
     let mut model = Model::new();
     let mut loader = subject.system.loader().map_err(because("open the loader"))?;
     for number in 0..300 {
-        let (key, record) = (format!("user{number}").into_bytes(), record(&mut random, subject));
+        let (key, record) = (key(number, subject), record(&mut random, subject));
         loader.insert(&key, &values(&record)).map_err(because("load"))?;
         model.insert(key, record);
     }
     loader.finish().map_err(because("finish the load"))?;
     subject.system.settle().map_err(because("settle"))?;
-    expect_indexes(subject, &mut Probe::new(subject)?, &model)
+    let mut probe = Probe::new(subject)?;
+    expect_indexes(subject, &mut probe, &model)?;
+    many_steps(subject, &mut probe, &mut random, &mut model)
 }
 
 /// Writers that change the indexed fields of one record at once leave one entry for it.

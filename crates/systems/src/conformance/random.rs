@@ -1,11 +1,11 @@
 //! Random sequences of operations on few keys, from fixed seeds.
 
-use assay_model::{Fields, Operation, Outcome};
+use assay_model::Fields;
 
 use super::{
     Subject, Verdict,
-    probe::{Model, Probe, Random, can_delete, can_scan, changed, expect_content},
-    records::{Repeated, insert_again},
+    probe::{Model, Probe, Random, can_delete, can_scan, expect_content},
+    steps,
 };
 
 const SEEDS: [u64; 3] = [11, 12, 13];
@@ -36,38 +36,15 @@ fn one_step(
     let key = format!("user{}", random.below(KEYS) * 37).into_bytes();
     let fields = subject.schema.field_count();
     match random.below(10) {
-        0 | 1 => {
-            let record = random.record(subject);
-            if !model.contains_key(&key) {
-                probe.insert(&key, &record)?;
-            } else if let Repeated::Refused = insert_again(probe, &key, &record)? {
-                return Ok(());
-            }
-            model.insert(key, record);
-            Ok(())
-        }
+        0 | 1 => steps::insert(probe, model, key, random.record(subject)),
         2..=4 => {
             let (from, count) = (random.below(fields.into()), 1 + random.below(fields.into()));
             let new: Vec<Vec<u8>> = (0..count).map(|_| random.value(subject.content, 80)).collect();
             let positions = (0..count).map(|at| ((from + at) % usize::from(fields)) as u16);
             let changes: Vec<(u16, &[u8])> = positions.zip(new.iter().map(Vec::as_slice)).collect();
-            let values = changed(&changes);
-            let expected = match model.get_mut(&key) {
-                None => Outcome::Missing,
-                Some(record) => {
-                    for (field, bytes) in &changes {
-                        record[usize::from(*field)] = bytes.to_vec();
-                    }
-                    Outcome::Done
-                }
-            };
-            probe.expect(&Operation::Update { key: &key, values: &values }, &expected)
+            steps::update(probe, model, &key, &changes)
         }
-        5 if can_delete(subject) => {
-            let expected =
-                if model.remove(&key).is_some() { Outcome::Done } else { Outcome::Missing };
-            probe.expect(&Operation::Delete { key: &key }, &expected)
-        }
+        5 if can_delete(subject) => steps::delete(probe, model, &key),
         6 | 7 if can_scan(subject) => {
             let wanted = match random.below(2) {
                 0 => Fields::All,

@@ -187,9 +187,8 @@ pub(super) fn value_edges(subject: &Subject<'_>) -> Verdict {
     expect_count(subject, edges.len())
 }
 
-pub(super) fn key_edges(subject: &Subject<'_>) -> Verdict {
-    let mut probe = Probe::new(subject)?;
-    let longest = subject.capabilities.max_key_bytes.map_or(LONG_KEY, |most| most.min(LONG_KEY));
+/// Keys with bytes that protocols and statements are made of.
+pub(super) fn odd_keys(content: Content) -> Vec<Vec<u8>> {
     let mut keys: Vec<Vec<u8>> = [
         &b"k"[..],
         b"K",
@@ -205,11 +204,18 @@ pub(super) fn key_edges(subject: &Subject<'_>) -> Verdict {
     .iter()
     .map(|key| key.to_vec())
     .collect();
-    keys.push(vec![b'k'; longest as usize]);
-    if subject.content == Content::Bytes {
+    if content == Content::Bytes {
         keys.extend([vec![0], vec![0, 0], b"k\0".to_vec(), vec![0xff, 0xfe], b"a\x80b".to_vec()]);
         keys.push((0..=127).collect());
     }
+    keys
+}
+
+pub(super) fn key_edges(subject: &Subject<'_>) -> Verdict {
+    let mut probe = Probe::new(subject)?;
+    let longest = subject.capabilities.max_key_bytes.map_or(LONG_KEY, |most| most.min(LONG_KEY));
+    let mut keys = odd_keys(subject.content);
+    keys.push(vec![b'k'; longest as usize]);
     let mut random = Random::new(6);
     let mut model = Model::new();
     for key in keys {

@@ -6,7 +6,11 @@ use proptest::prelude::*;
 use super::CAS_ATTEMPTS;
 use crate::{
     Codec,
-    replay::{Replayed, replay, replay_every_split},
+    replay::{
+        Replayed,
+        pieces::{almost_replies, cuts, replay_cut, replay_every_split, row},
+        replay,
+    },
 };
 
 fn codec() -> Box<dyn Codec> {
@@ -28,12 +32,11 @@ fn a_record_is_read_from_any_pieces() {
     let read = split(READ, b"VA 6\r\n\x02v0\x02\r\n\r\n");
     assert_eq!(read.requests, b"mg k v\r\n");
     assert_eq!(read.outcome, Some(Outcome::Done));
-    let fields = vec![(0, b"v0".to_vec()), (1, b"\r\n".to_vec())];
-    assert_eq!(read.rows, [(b"k".to_vec(), fields)]);
+    assert_eq!(read.rows, [row(b"k", &[(0, b"v0"), (1, b"\r\n")])]);
 
     let one = Operation::Read { key: b"k", fields: Fields::One(1) };
     let read = split(one, b"VA 6\r\n\x02v0\x02v1\r\n");
-    assert_eq!(read.rows, [(b"k".to_vec(), vec![(1, b"v1".to_vec())])]);
+    assert_eq!(read.rows, [row(b"k", &[(1, b"v1")])]);
 
     let read = split(READ, b"VA 3\r\nbad\r\n");
     assert_eq!(read.outcome.unwrap().failure_kind(), Some(FailureKind::WrongAnswer));
@@ -111,25 +114,15 @@ fn errors_are_outcomes() {
     }
 }
 
-/// Replies close enough to true ones to get past the first line.
-fn almost_replies() -> impl Strategy<Value = Vec<u8>> {
-    let piece = prop_oneof![
-        Just(b"VA 4 c7\r\n\x01a\x01b\r\n".to_vec()),
-        Just(b"VA 2\r\n".to_vec()),
-        Just(b"EX\r\n".to_vec()),
-        Just(b"HD\r\n".to_vec()),
-        Just(b"EN\r\n".to_vec()),
-        Just(b"MN\r\n".to_vec()),
-        prop::collection::vec(any::<u8>(), 0..6),
-    ];
-    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
-}
+/// Parts of true replies.
+const PIECES: &[&[u8]] =
+    &[b"VA 4 c7\r\n\x01a\x01b\r\n", b"VA 2\r\n", b"EX\r\n", b"HD\r\n", b"EN\r\n", b"MN\r\n"];
 
 proptest! {
     #[test]
     fn no_reply_makes_the_codec_panic(
-        reply in almost_replies(),
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        reply in almost_replies(PIECES),
+        cuts in cuts(),
         operation in 0usize..4,
     ) {
         let values = values();
@@ -139,12 +132,6 @@ proptest! {
             Operation::Update { key: b"k", values: &values[..1] },
             Operation::Delete { key: b"k" },
         ][operation];
-        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(reply.len() + 1)).collect();
-        cuts.sort_unstable();
-        let whole = replay(&mut *codec(), &operation, &reply, []);
-        let split = replay(&mut *codec(), &operation, &reply, cuts);
-        prop_assert_eq!(split.outcome, whole.outcome);
-        prop_assert_eq!(split.rows, whole.rows);
-        prop_assert_eq!(split.requests, whole.requests);
+        replay_cut(codec, &operation, &reply, &cuts);
     }
 }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use assay_model::{Capabilities, Durability, Endpoint, FailureKind, NO_INDEXES, Outcome, Support};
 
-use crate::{Driver, Layout, Opening, Place, System, SystemError, Target};
+use crate::{Driver, Layout, Opening, Place, System, SystemError};
 
 /// The registry line.
 pub static DRIVER: Driver = Driver {
@@ -60,13 +60,7 @@ const MAX_RECORD_BYTES: u64 = (8 << 20) - 4096;
 const CAS_ATTEMPTS: u32 = 16;
 
 fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
-    let Target::Server(endpoint) = opening.target else {
-        return Err(SystemError::Failed {
-            system: DRIVER.name.into(),
-            action: "open".into(),
-            why: "it is a server; give its address, or let Assay start one".into(),
-        });
-    };
+    let endpoint = opening.target.server(DRIVER.name)?;
     let server = Server { endpoint, timeout: opening.timeout };
     Ok(Box::new(system::Memcached::new(server, opening.schema.field_count())))
 }

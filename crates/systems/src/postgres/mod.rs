@@ -39,7 +39,7 @@ use self::{
 };
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, SettingDoc, System,
-    SystemError, Target, WireClient,
+    SystemError, WireClient,
 };
 
 const SYSTEM: &str = "postgres";
@@ -102,9 +102,7 @@ fn capabilities(layout: &str) -> Capabilities {
 }
 
 fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
-    let Target::Server(endpoint) = opening.target else {
-        return Err(failed("open", "it runs in a server, but no server's address was given"));
-    };
+    let endpoint = opening.target.server(SYSTEM)?;
     let body = Body::of_layout(&opening.layout)
         .ok_or_else(|| failed("open", format!("no layout '{}'", opening.layout)))?;
     let key = key_place(opening.settings.get("key").map(String::as_str), body)?;

@@ -7,7 +7,11 @@ use proptest::prelude::*;
 
 use crate::{
     Codec,
-    replay::{KeptRow, Replayed, replay, replay_every_split},
+    replay::{
+        Replayed,
+        pieces::{almost_replies, cuts, replay_cut, replay_every_split, row},
+        replay,
+    },
 };
 
 const LAYOUTS: [&str; 3] = ["hash", "hash-noindex", "string"];
@@ -23,10 +27,6 @@ fn split(layout: &str, operation: Operation<'_>, replies: &[u8]) -> Replayed {
 
 fn values<'a>() -> [FieldValue<'a>; 2] {
     [FieldValue { field: 0, bytes: b"v0" }, FieldValue { field: 1, bytes: b"" }]
-}
-
-fn row(key: &[u8], fields: &[(u16, &[u8])]) -> KeptRow {
-    (key.to_vec(), fields.iter().map(|(at, bytes)| (*at, bytes.to_vec())).collect())
 }
 
 const READ: Operation<'_> = Operation::Read { key: b"k", fields: Fields::All };
@@ -187,28 +187,24 @@ fn replies_that_do_not_belong_break_the_connection() {
     ));
 }
 
-/// Replies close enough to true ones to get past the first byte.
-fn almost_replies() -> impl Strategy<Value = Vec<u8>> {
-    let piece = prop_oneof![
-        Just(b"*2\r\n".to_vec()),
-        Just(b"*0\r\n".to_vec()),
-        Just(b"$-1\r\n".to_vec()),
-        Just(b"$6\r\nfield0\r\n".to_vec()),
-        Just(b"$6\r\n\x02aa\x02bb\r\n".to_vec()),
-        Just(b":1\r\n".to_vec()),
-        Just(b":0\r\n".to_vec()),
-        Just(b"+OK\r\n".to_vec()),
-        Just(b"-ERR no\r\n".to_vec()),
-        prop::collection::vec(any::<u8>(), 0..6),
-    ];
-    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
-}
+/// Parts of true replies.
+const PIECES: &[&[u8]] = &[
+    b"*2\r\n",
+    b"*0\r\n",
+    b"$-1\r\n",
+    b"$6\r\nfield0\r\n",
+    b"$6\r\n\x02aa\x02bb\r\n",
+    b":1\r\n",
+    b":0\r\n",
+    b"+OK\r\n",
+    b"-ERR no\r\n",
+];
 
 proptest! {
     #[test]
     fn no_reply_makes_a_codec_panic(
-        reply in almost_replies(),
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        reply in almost_replies(PIECES),
+        cuts in cuts(),
         layout in prop::sample::select(&LAYOUTS[..]),
         operation in 0usize..6,
     ) {
@@ -221,12 +217,6 @@ proptest! {
             Operation::Scan { start: b"a", limit: 3, fields: Fields::All },
             Operation::Delete { key: b"k" },
         ][operation];
-        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(reply.len() + 1)).collect();
-        cuts.sort_unstable();
-        let whole = replay(&mut *codec(layout, 2), &operation, &reply, []);
-        let split = replay(&mut *codec(layout, 2), &operation, &reply, cuts);
-        prop_assert_eq!(split.outcome, whole.outcome);
-        prop_assert_eq!(split.rows, whole.rows);
-        prop_assert_eq!(split.requests, whole.requests);
+        replay_cut(|| codec(layout, 2), &operation, &reply, &cuts);
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct HashCodec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Nothing,
-    /// What `HSET` or the script, and perhaps `ZADD`, answer.
+    /// What `HSET` and perhaps `ZADD` answer, or the script.
     Inserted {
         left: usize,
     },
@@ -36,9 +36,9 @@ enum Expected {
     Updated,
     /// How many of those were taken away again.
     Undone,
-    /// Whether the script found the record.
-    Rewritten,
-    /// How many keys `DEL` or the script found.
+    /// Whether the script that updates or deletes found the record.
+    Found,
+    /// How many keys `DEL` found.
     Deleted,
     /// How many keys `ZREM` found.
     Unindexed {
@@ -97,7 +97,7 @@ impl HashCodec {
                 self.count(item)?;
                 Ok(Some(self.end(Outcome::Missing)))
             }
-            (Expected::Rewritten, item) => {
+            (Expected::Found, item) => {
                 let found = self.count(item)? > 0;
                 Ok(Some(self.end(done_if(found))))
             }
@@ -154,8 +154,8 @@ impl HashCodec {
         let left = match &self.scripts {
             None => self.table.insert(key, values, out),
             Some(scripts) => {
-                scripts.write(&self.table, key, values, false, out);
-                1 + self.table.list(key, out)
+                scripts.insert(&self.table, key, values, out);
+                1
             }
         };
         Expected::Inserted { left }
@@ -170,8 +170,8 @@ impl HashCodec {
         if let Some(scripts) = &self.scripts
             && values.iter().any(|value| self.table.has_index(value.field))
         {
-            scripts.write(&self.table, key, values, true, out);
-            return Expected::Rewritten;
+            scripts.update(&self.table, key, values, out);
+            return Expected::Found;
         }
         self.key.clear();
         self.key.extend_from_slice(key);
@@ -192,13 +192,12 @@ impl HashCodec {
     }
 
     fn encode_delete(&self, key: &[u8], out: &mut Vec<u8>) -> Expected {
-        match &self.scripts {
-            None => {
-                out.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
-                resp::bulk(key, out);
-            }
-            Some(scripts) => scripts.delete(&self.table, key, out),
+        if let Some(scripts) = &self.scripts {
+            scripts.delete(&self.table, key, out);
+            return Expected::Found;
         }
+        out.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
+        resp::bulk(key, out);
         if self.table.indexed() {
             out.extend_from_slice(b"*3\r\n$4\r\nZREM\r\n");
             self.table.index(out);

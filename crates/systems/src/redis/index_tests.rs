@@ -7,7 +7,11 @@ use proptest::prelude::*;
 
 use crate::{
     Codec,
-    replay::{KeptRow, Replayed, replay, replay_every_split},
+    replay::{
+        Replayed,
+        pieces::{almost_replies, cuts, replay_cut, replay_every_split, row},
+        replay,
+    },
 };
 
 /// Three fields, of which the first two have indexes.
@@ -31,10 +35,6 @@ fn sent(replayed: &Replayed) -> String {
     String::from_utf8(replayed.requests.clone()).unwrap()
 }
 
-fn row(key: &[u8], fields: &[(u16, &[u8])]) -> KeptRow {
-    (key.to_vec(), fields.iter().map(|(at, bytes)| (*at, bytes.to_vec())).collect())
-}
-
 const VALUES: [FieldValue<'_>; 3] = [
     FieldValue { field: 0, bytes: b"v0" },
     FieldValue { field: 1, bytes: b"" },
@@ -55,27 +55,18 @@ fn range(high: &str) -> String {
 #[test]
 fn an_insert_is_a_script_that_knows_the_indexes() {
     let insert = Operation::Insert { key: b"k", values: &VALUES };
-    let inserted = split("hash", insert, b":1\r\n:1\r\n");
+    let inserted = split("hash", insert, b":1\r\n");
     assert_eq!(inserted.outcome, Some(Outcome::Done));
-    let script = request(&[
-        "EVALSHA",
-        "write",
-        "3",
-        "k",
-        "_indices:f0",
-        "_indices:f1",
-        "",
-        "f0",
-        "v0",
-        "f1",
-        "",
-        "f2",
-        "v2",
-    ]);
-    let list = request(&["ZADD", "_indices", "0", "k"]);
-    assert_eq!(sent(&inserted), script.clone() + &list);
+    let script = |sets: &[&str], mode| {
+        let count = (1 + sets.len()).to_string();
+        let fields = [mode, "f0", "v0", "f1", "", "f2", "v2"];
+        request(&[&["EVALSHA", "write", &count, "k"], sets, &fields].concat())
+    };
+    let sets = ["_indices:f0", "_indices:f1", "_indices"];
+    assert_eq!(sent(&inserted), script(&sets, "LIST"));
     let inserted = split("hash-noindex", insert, b":1\r\n");
-    assert_eq!((sent(&inserted), inserted.outcome), (script, Some(Outcome::Done)));
+    assert_eq!(sent(&inserted), script(&sets[..2], ""));
+    assert_eq!(inserted.outcome, Some(Outcome::Done));
 }
 
 #[test]
@@ -100,14 +91,16 @@ fn an_update_of_an_indexed_field_is_the_script_and_of_another_is_not() {
 #[test]
 fn a_delete_takes_the_entries_away() {
     let delete = Operation::Delete { key: b"k" };
-    let deleted = split("hash", delete, b":1\r\n:1\r\n");
-    assert_eq!(deleted.outcome, Some(Outcome::Done));
-    let script =
-        request(&["EVALSHA", "delete", "3", "k", "_indices:f0", "_indices:f1", "f0", "f1"]);
-    assert_eq!(sent(&deleted), script.clone() + &request(&["ZREM", "_indices", "k"]));
-    assert_eq!(split("hash", delete, b":0\r\n:0\r\n").outcome, Some(Outcome::Missing));
-    let deleted = split("hash-noindex", delete, b":1\r\n");
-    assert_eq!((sent(&deleted), deleted.outcome), (script, Some(Outcome::Done)));
+    let script = |sets: &[&str]| {
+        let count = (1 + sets.len()).to_string();
+        request(&[&["EVALSHA", "delete", &count, "k"], sets, &["f0", "f1"]].concat())
+    };
+    let sets = ["_indices:f0", "_indices:f1", "_indices"];
+    for (layout, sets) in [("hash", &sets[..]), ("hash-noindex", &sets[..2])] {
+        let deleted = split(layout, delete, b":1\r\n");
+        assert_eq!((sent(&deleted), deleted.outcome), (script(sets), Some(Outcome::Done)));
+        assert_eq!(split(layout, delete, b":0\r\n").outcome, Some(Outcome::Missing));
+    }
 }
 
 #[test]
@@ -187,9 +180,9 @@ fn a_lookup_without_an_index_is_refused() {
 }
 
 #[test]
-fn a_refused_script_does_not_lose_count() {
+fn a_refused_script_is_told_by_its_reason() {
     let insert = Operation::Insert { key: b"k", values: &VALUES };
-    let refused = split("hash", insert, b"-OOM command not allowed\r\n:1\r\n");
+    let refused = split("hash", insert, b"-OOM command not allowed\r\n");
     assert_eq!(refused.outcome.unwrap().failure_kind(), Some(FailureKind::Full));
     assert_eq!(refused.left, b"");
     let update = Operation::Update { key: b"k", values: &VALUES };
@@ -216,28 +209,24 @@ fn replies_that_do_not_belong_break_the_connection() {
     }
 }
 
-/// Replies close enough to true ones to get past the first byte.
-fn almost_replies() -> impl Strategy<Value = Vec<u8>> {
-    let piece = prop_oneof![
-        Just(b"*2\r\n".to_vec()),
-        Just(b"*1\r\n".to_vec()),
-        Just(b"*0\r\n".to_vec()),
-        Just(b"$-1\r\n".to_vec()),
-        Just(b"$2\r\nf1\r\n".to_vec()),
-        Just(b"$1\r\nb\r\n".to_vec()),
-        Just(b"$4\r\nb\0\0k\r\n".to_vec()),
-        Just(b":1\r\n".to_vec()),
-        Just(b"-ERR no\r\n".to_vec()),
-        prop::collection::vec(any::<u8>(), 0..6),
-    ];
-    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
-}
+/// Parts of true replies.
+const PIECES: &[&[u8]] = &[
+    b"*2\r\n",
+    b"*1\r\n",
+    b"*0\r\n",
+    b"$-1\r\n",
+    b"$2\r\nf1\r\n",
+    b"$1\r\nb\r\n",
+    b"$4\r\nb\0\0k\r\n",
+    b":1\r\n",
+    b"-ERR no\r\n",
+];
 
 proptest! {
     #[test]
     fn no_reply_makes_a_codec_panic(
-        reply in almost_replies(),
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        reply in almost_replies(PIECES),
+        cuts in cuts(),
         operation in 0usize..6,
     ) {
         let operation = [
@@ -248,12 +237,6 @@ proptest! {
             Operation::Update { key: b"k", values: &VALUES[1..] },
             Operation::Delete { key: b"k" },
         ][operation];
-        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(reply.len() + 1)).collect();
-        cuts.sort_unstable();
-        let whole = replay(&mut *codec("hash"), &operation, &reply, []);
-        let split = replay(&mut *codec("hash"), &operation, &reply, cuts);
-        prop_assert_eq!(split.outcome, whole.outcome);
-        prop_assert_eq!(split.rows, whole.rows);
-        prop_assert_eq!(split.requests, whole.requests);
+        replay_cut(|| codec("hash"), &operation, &reply, &cuts);
     }
 }

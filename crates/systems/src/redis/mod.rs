@@ -15,7 +15,8 @@
 //! A secondary index of the `hash` layouts is one more sorted set, of the field's values each with the
 //! record's key. A write of an indexed field must take the old value's entry away, so it is a script
 //! on the server (`EVALSHA`): one round trip as before, where `WATCH`, a read and `MULTI` would be two
-//! and more under contention. A lookup is `ZRANGE … BYLEX`, then the records, as a scan is; one that
+//! and more under contention. An insert and a delete of an indexed record are one script each, which
+//! keeps the set of all keys as well. A lookup is `ZRANGE … BYLEX`, then the records, as a scan is; one that
 //! has got another value since the index was read is left out.
 //!
 //! An insert overwrites a record that exists. An update by `HSET` would create one that does not:
@@ -40,7 +41,7 @@ use std::{sync::Arc, time::Duration};
 
 use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
 
-use crate::{Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError, Target};
+use crate::{Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError};
 
 /// The registry line of Redis.
 pub static REDIS: Driver = Driver {
@@ -127,13 +128,7 @@ fn capabilities(layout: &str) -> Capabilities {
 }
 
 fn open(name: &'static str, opening: Opening) -> Result<Box<dyn System>, SystemError> {
-    let Target::Server(endpoint) = opening.target else {
-        return Err(SystemError::Failed {
-            system: name.into(),
-            action: "open".into(),
-            why: "it is a server; give its address, or let Assay start one".into(),
-        });
-    };
+    let endpoint = opening.target.server(name)?;
     let index = opening.settings.get("index").map_or("_indices", String::as_str);
     if index.is_empty() {
         return Err(SystemError::BadSetting {
@@ -247,18 +242,5 @@ mod tests {
         ] {
             assert_eq!(refused(error).failure_kind(), Some(kind));
         }
-    }
-
-    #[test]
-    fn an_embedded_target_is_refused() {
-        let opening = Opening {
-            target: Target::Embedded { data_dir: "unused".into() },
-            layout: "hash".into(),
-            schema: std::sync::Arc::new(assay_model::Schema::new("t", "f", 1)),
-            durability: Durability::None,
-            settings: Default::default(),
-            timeout: Duration::from_secs(1),
-        };
-        assert!((REDIS.open)(opening).is_err());
     }
 }

@@ -19,7 +19,8 @@ use crate::{Client, Footprint, Identity, Loader, System, SystemError, WireClient
 
 /// The last of the keys that `remove` takes at a time.
 const PAGE_END: &[u8] = b"999";
-/// The longest that `settle` waits for a rewrite of the log or a snapshot to end.
+/// The longest that is waited for what the server does in the background: a rewrite of the log, a
+/// snapshot, the freeing of memory.
 const SETTLE_LIMIT: Duration = Duration::from_secs(120);
 const SETTLE_POLL: Duration = Duration::from_millis(20);
 
@@ -93,6 +94,18 @@ impl Redis {
         Err(self.server.failed("prepare the table", why))
     }
 
+    /// Refuses a cluster where commands and scripts take several keys at a time: those of a table
+    /// lie in different slots.
+    fn check_one_keyspace(&self, connection: &mut Connection<'_>) -> Result<(), SystemError> {
+        let single = !self.table.indexed() && self.table.sets.is_empty();
+        if single || Info::read(connection, b"cluster")?.number("cluster_enabled") != Some(1) {
+            return Ok(());
+        }
+        let why = "it runs in cluster mode, where a record and the sorted sets that index it lie \
+                   in different slots: give the address of a server with 'cluster-enabled no'";
+        Err(self.server.failed("prepare the table", why.into()))
+    }
+
     fn usage(&self, connection: &mut Connection<'_>) -> Result<Footprint, SystemError> {
         let memory = Info::read(connection, b"memory")?.number("used_memory");
         let persistence = Info::read(connection, b"persistence")?;
@@ -109,6 +122,7 @@ impl System for Redis {
             return Err(self.already_there("the table".into()));
         }
         let mut connection = self.connection()?;
+        self.check_one_keyspace(&mut connection)?;
         let action = "look for existing keys";
         let keys = connection.number(action, &[b"DBSIZE"])?;
         if self.table.indexed() {
@@ -142,17 +156,8 @@ impl System for Redis {
     }
 
     fn settle(&self) -> Result<(), SystemError> {
-        let mut connection = self.connection()?;
-        let end = Instant::now() + SETTLE_LIMIT;
         let busy = ["aof_rewrite_in_progress", "aof_rewrite_scheduled", "rdb_bgsave_in_progress"];
-        loop {
-            let info = Info::read(&mut connection, b"persistence")?;
-            let working = busy.iter().any(|name| info.number(name).unwrap_or(0) > 0);
-            if !working || Instant::now() > end {
-                return Ok(());
-            }
-            thread::sleep(SETTLE_POLL);
-        }
+        wait_while(&mut self.connection()?, b"persistence", &busy)
     }
 
     fn connect(&self) -> Result<Client, SystemError> {
@@ -203,7 +208,9 @@ impl System for Redis {
         let memory = Info::read(&mut connection, b"memory")?;
         settings.extend(memory.get("mem_allocator").map(|v| ("mem_allocator".into(), v.into())));
         let server = Info::read(&mut connection, b"server")?;
-        settings.extend(server.get("redis_mode").map(|v| ("mode".into(), v.into())));
+        // Valkey has its own name for it.
+        let mode = server.get("redis_mode").or_else(|| server.get("server_mode"));
+        settings.extend(mode.map(|v| ("mode".into(), v.into())));
         Ok(Identity { version: server.version(), settings })
     }
 
@@ -226,7 +233,25 @@ impl System for Redis {
             connection.expect("empty the database", &[b"FLUSHDB"])?;
         }
         *baseline = None;
-        Ok(())
+        // The memory is freed behind the commands, and the next table is measured by what is used.
+        wait_while(&mut connection, b"memory", &["lazyfree_pending_objects"])
+    }
+}
+
+/// Waits until each of these numbers in a section of what `INFO` tells is 0, if it tells it.
+fn wait_while(
+    connection: &mut Connection<'_>,
+    section: &[u8],
+    busy: &[&str],
+) -> Result<(), SystemError> {
+    let end = Instant::now() + SETTLE_LIMIT;
+    loop {
+        let info = Info::read(connection, section)?;
+        let working = busy.iter().any(|name| info.number(name).unwrap_or(0) > 0);
+        if !working || Instant::now() > end {
+            return Ok(());
+        }
+        thread::sleep(SETTLE_POLL);
     }
 }
 

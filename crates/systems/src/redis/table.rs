@@ -76,7 +76,14 @@ impl Table {
             return 1;
         }
         self.set_fields(key, values, out);
-        let mut replies = 1 + self.list(key, out);
+        let mut replies = 1;
+        if self.indexed() {
+            out.extend_from_slice(b"*4\r\n$4\r\nZADD\r\n");
+            self.index(out);
+            out.extend_from_slice(b"$1\r\n0\r\n");
+            resp::bulk(key, out);
+            replies += 1;
+        }
         for value in values.iter().filter(|value| self.has_index(value.field)) {
             out.extend_from_slice(b"*4\r\n$4\r\nZADD\r\n");
             self.set(value.field, out);
@@ -85,19 +92,6 @@ impl Table {
             replies += 1;
         }
         replies
-    }
-
-    /// Appends the command that adds the key to the sorted set of all keys, if the table has one;
-    /// returns how many replies it gets.
-    pub(super) fn list(&self, key: &[u8], out: &mut Vec<u8>) -> usize {
-        if !self.indexed() {
-            return 0;
-        }
-        out.extend_from_slice(b"*4\r\n$4\r\nZADD\r\n");
-        self.index(out);
-        out.extend_from_slice(b"$1\r\n0\r\n");
-        resp::bulk(key, out);
-        1
     }
 
     /// Appends `HSET <key> <field> <value> …`.

@@ -7,10 +7,11 @@
 //! still the same, again until it is, so that no update is lost and none creates a record. An insert
 //! overwrites a record that exists.
 
+mod loader;
 mod session;
 
 use std::{
-    fs,
+    fmt, fs,
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -18,10 +19,9 @@ use std::{
 use ::slik::{Error, Options, Store};
 use assay_model::{Capabilities, Durability, Support};
 
-use self::session::{SlikLoader, SlikSession};
+use self::{loader::SlikLoader, session::SlikSession};
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, System, SystemError,
-    Target,
 };
 
 /// The registry line.
@@ -61,13 +61,7 @@ pub static DRIVER: Driver = Driver {
 };
 
 fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
-    let Target::Embedded { data_dir } = opening.target else {
-        return Err(SystemError::Failed {
-            system: DRIVER.name.into(),
-            action: "open".into(),
-            why: "it runs in Assay's own process and has no address; leave the address out".into(),
-        });
-    };
+    let data_dir = opening.target.embedded(DRIVER.name)?;
     let log = match opening.durability {
         Durability::None => None,
         Durability::Buffered => Some(::slik::Durability::Buffered),
@@ -113,12 +107,8 @@ struct Log {
     durability: ::slik::Durability,
 }
 
-fn failed(action: &str, error: &Error) -> SystemError {
-    SystemError::Failed {
-        system: DRIVER.name.into(),
-        action: action.into(),
-        why: error.to_string(),
-    }
+fn failed(action: &str, why: impl fmt::Display) -> SystemError {
+    SystemError::Failed { system: DRIVER.name.into(), action: action.into(), why: why.to_string() }
 }
 
 impl Slik {
@@ -130,17 +120,17 @@ impl Slik {
         let Some(Log { folder, durability }) = &self.log else { return Ok(Store::in_memory()) };
         let options = Options { durability: *durability, ..Options::default() };
         Store::open_with(folder, &options)
-            .map_err(|error| failed(&format!("open {}", folder.display()), &error))
+            .map_err(|error| failed(&format!("open {}", folder.display()), error))
     }
 
     fn store(&self) -> Result<Store, SystemError> {
         let missing = || Error::NoTable { name: self.name.clone() };
-        self.opened().clone().ok_or_else(|| failed("open the table", &missing()))
+        self.opened().clone().ok_or_else(|| failed("open the table", missing()))
     }
 
     fn session(&self) -> Result<SlikSession, SystemError> {
         let table =
-            self.store()?.table(&self.name).map_err(|error| failed("open the table", &error))?;
+            self.store()?.table(&self.name).map_err(|error| failed("open the table", error))?;
         Ok(SlikSession::new(table, self.shape))
     }
 }
@@ -159,21 +149,19 @@ impl System for Slik {
                     what: format!("the table {}", self.name),
                 });
             }
-            created => created.map_err(|error| failed("create the table", &error))?,
+            created => created.map_err(|error| failed("create the table", error))?,
         };
         let first = if self.shape.by_key { BY_KEY } else { BY_KEY + 1 };
         for index in first..=self.shape.indexes {
-            table.create_index(index).map_err(|error| failed("create the index", &error))?;
+            table.create_index(index).map_err(|error| failed("create the index", error))?;
         }
         *opened = Some(store);
         Ok(())
     }
 
     fn loader(&self) -> Result<Box<dyn Loader + '_>, SystemError> {
-        let durability =
-            self.log.as_ref().map_or(::slik::Durability::Buffered, |log| log.durability);
-        let loader = SlikLoader { store: self.store()?, session: self.session()?, durability };
-        Ok(Box::new(loader.begin()?))
+        let level = self.log.as_ref().map_or(::slik::Durability::Buffered, |log| log.durability);
+        Ok(Box::new(SlikLoader::begin(self.store()?, self.session()?, level)?))
     }
 
     fn connect(&self) -> Result<Client, SystemError> {
@@ -201,13 +189,10 @@ impl System for Slik {
 
     fn remove(&self) -> Result<(), SystemError> {
         let Some(store) = self.opened().take() else { return Ok(()) };
-        store.drop_table(&self.name).map_err(|error| failed("drop the table", &error))?;
+        store.drop_table(&self.name).map_err(|error| failed("drop the table", error))?;
         let Some(Log { folder, .. }) = &self.log else { return Ok(()) };
-        store.close().map_err(|error| failed("close the store", &error))?;
-        fs::remove_dir_all(folder).map_err(|error| SystemError::Failed {
-            system: DRIVER.name.into(),
-            action: format!("remove {}", folder.display()),
-            why: error.to_string(),
-        })
+        store.close().map_err(|error| failed("close the store", error))?;
+        fs::remove_dir_all(folder)
+            .map_err(|error| failed(&format!("remove {}", folder.display()), error))
     }
 }

@@ -2,12 +2,12 @@
 
 use std::ops::{Bound, ControlFlow, Range};
 
-use ::slik::{Durability, Error, Key, ObjectRef, Query, Store, Table};
+use ::slik::{Error, Key, ObjectRef, Query, Table};
 use assay_model::{Answer, FailureKind, FieldValue, Fields, MAX_INDEXES, Operation, Outcome};
 
-use super::{BY_KEY, Shape, failed};
+use super::{BY_KEY, Shape};
 use crate::{
-    Loader, Session, SystemError,
+    Session,
     framing::{self, BAD_FRAMING, BadFraming},
 };
 
@@ -62,7 +62,7 @@ impl SlikSession {
         })
     }
 
-    fn put(&mut self, key: &[u8], values: &[FieldValue<'_>]) -> Result<(), Error> {
+    pub(super) fn put(&mut self, key: &[u8], values: &[FieldValue<'_>]) -> Result<(), Error> {
         let given = |position| framing::given(values, position).unwrap_or_default();
         self.value.clear();
         self.shape.write(given, &mut self.value);
@@ -169,32 +169,6 @@ impl Shape {
         framing::read(object.value(), self.fields - self.indexes, |position, bytes| {
             field(position + self.indexes, bytes);
         })
-    }
-}
-
-/// Writes buffered, and has all on disk in the end if that is the store's level.
-pub(super) struct SlikLoader {
-    pub(super) store: Store,
-    pub(super) session: SlikSession,
-    pub(super) durability: Durability,
-}
-
-const LOAD: &str = "load the records";
-
-impl SlikLoader {
-    pub(super) fn begin(self) -> Result<SlikLoader, SystemError> {
-        let begun = self.store.set_durability(Durability::Buffered);
-        begun.map(|()| self).map_err(|error| failed(LOAD, &error))
-    }
-}
-
-impl Loader for SlikLoader {
-    fn insert(&mut self, key: &[u8], values: &[FieldValue<'_>]) -> Result<(), SystemError> {
-        self.session.put(key, values).map_err(|error| failed(LOAD, &error))
-    }
-
-    fn finish(self: Box<Self>) -> Result<(), SystemError> {
-        self.store.set_durability(self.durability).map_err(|error| failed(LOAD, &error))
     }
 }
 

@@ -16,7 +16,7 @@ use assay_model::{Capabilities, Durability, FailureKind, Outcome, Support};
 use rusqlite::ErrorCode;
 
 use crate::{
-    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Target,
+    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError,
     sqlite::{
         statements::{Shape, Statements},
         system::Sqlite,
@@ -66,13 +66,7 @@ pub static DRIVER: Driver = Driver {
 };
 
 fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
-    let Target::Embedded { data_dir } = opening.target else {
-        return Err(SystemError::Failed {
-            system: DRIVER.name.into(),
-            action: "open".into(),
-            why: "it runs in Assay's own process and has no address; leave the address out".into(),
-        });
-    };
+    let data_dir = opening.target.embedded(DRIVER.name)?;
     let shape = if opening.layout == "json" { Shape::Json } else { Shape::Row };
     Ok(Box::new(Sqlite::new(
         data_dir.join("assay.sqlite"),

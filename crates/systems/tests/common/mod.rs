@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use assay_model::{Capabilities, Durability, Schema, Support};
 use assay_systems::{
-    Driver, Opening, System, Target,
+    Client, Driver, Opening, Session, System, Target,
+    blocking::Blocking,
     conformance::{Content, Subject, Updates, check},
     registry,
 };
@@ -24,6 +25,17 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// One that keeps any bytes and loses no update, opened without durability.
+    pub fn new(driver: &'static str, layout: &'static str) -> Candidate {
+        Candidate {
+            driver,
+            layout,
+            content: Content::Bytes,
+            updates: Updates::Isolated,
+            durability: Durability::None,
+        }
+    }
+
     /// The registry's driver.
     pub fn driver(&self) -> &'static Driver {
         registry::find(self.driver).expect("the driver is in the registry")
@@ -75,5 +87,13 @@ impl Candidate {
             let least = if indexes > 0 { 4 } else { 15 };
             assert!(report.passed.len() >= least, "{name}: only {:?}", report.passed);
         }
+    }
+}
+
+/// One more client of the system, which waits for each answer.
+pub fn session(system: &dyn System) -> Box<dyn Session> {
+    match system.connect().unwrap_or_else(|error| panic!("{error}")) {
+        Client::Wire(client) => Box::new(Blocking::new(client)),
+        Client::Call(session) => session,
     }
 }

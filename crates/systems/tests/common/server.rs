@@ -7,6 +7,7 @@ mod installed;
 
 use std::{
     fs,
+    io::{Read, Write},
     net::{TcpListener, TcpStream},
     os::unix::{fs::PermissionsExt, net::UnixStream},
     path::{Path, PathBuf},
@@ -123,6 +124,16 @@ impl Server {
     /// It as a driver's target, over TCP.
     pub fn target(&self) -> Target {
         Target::Server(self.endpoint())
+    }
+
+    /// Sends a request by hand, on a connection of its own, which must be answered so.
+    pub fn answers(&self, request: &str, reply: &str) {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        socket.write_all(format!("{request}\r\n").as_bytes()).expect("it reads");
+        let due = format!("{reply}\r\n");
+        let mut came = vec![0; due.len()];
+        socket.read_exact(&mut came).unwrap_or_else(|error| panic!("{request}: {error}"));
+        assert_eq!(String::from_utf8_lossy(&came), due, "to {request}");
     }
 
     /// Stops it, as a crash would.
