@@ -364,7 +364,7 @@ fn bad(field: &'static str, why: impl Into<String>) -> PlanError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Plan, plan::Extras};
+    use crate::testing::plan;
 
     /// A sweep over records and clients of two workloads with lookups, and one with a parameter.
     const SWEEPS: &str = r#"
@@ -380,9 +380,7 @@ mod tests {
 
     fn figure(rest: &str, figure: &str) -> Result<Figure, String> {
         let text = format!("{rest}\n[figure]\n{figure}");
-        let spec = Spec::parse(&text, "test").map_err(|error| error.to_string())?;
-        let plan = Plan::resolve(spec, Extras::default()).map_err(|error| error.to_string())?;
-        Ok(plan.figure.expect("the experiment has a figure"))
+        Ok(plan(&text)?.figure.expect("the experiment has a figure"))
     }
 
     #[test]

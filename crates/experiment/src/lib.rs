@@ -15,6 +15,8 @@ mod resolve_system;
 mod resolve_workload;
 pub mod spec;
 pub mod system_name;
+#[cfg(test)]
+mod testing;
 
 pub use extent::Extent;
 pub use figure::FigureSpec;

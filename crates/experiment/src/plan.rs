@@ -368,15 +368,11 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Spec, plan::Extras};
-
-    fn plan(toml: &str) -> Plan {
-        Plan::resolve(Spec::parse(toml, "test").unwrap(), Extras::default()).unwrap()
-    }
+    use crate::testing::plan;
 
     #[test]
     fn a_cell_survives_its_record_but_for_the_password() {
-        let mut cell = plan("systems = [\"memory\"]").cells.remove(0);
+        let mut cell = plan("systems = [\"memory\"]").unwrap().cells.remove(0);
         cell.system.target = TargetPlan::Attach {
             url: "redis://:***@h".into(),
             default_port: 6379,

@@ -235,11 +235,7 @@ fn bad(field: &'static str, why: impl Into<String>) -> PlanError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn plan(toml: &str) -> Result<Plan, String> {
-        let spec = Spec::parse(toml, "test").map_err(|error| error.to_string())?;
-        Plan::resolve(spec, Extras::default()).map_err(|error| error.to_string())
-    }
+    use crate::testing::plan;
 
     #[test]
     fn sweeps_expand_with_the_systems_innermost_and_rotate_by_round() {

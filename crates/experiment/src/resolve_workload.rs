@@ -114,13 +114,7 @@ fn find_workload(name: &str) -> Result<CoreWorkload, PlanError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{Plan, Spec};
-
-    fn plan(toml: &str) -> Result<Plan, String> {
-        let spec = Spec::parse(toml, "test").map_err(|error| error.to_string())?;
-        Plan::resolve(spec, Extras::default()).map_err(|error| error.to_string())
-    }
+    use crate::testing::plan;
 
     #[test]
     fn a_sweep_is_a_workload_each_step_with_a_name_that_tells() {

@@ -220,12 +220,8 @@ impl<'p> Verifier<'p> {
         fields: Fields,
         answer: &Answer,
     ) -> Result<(), WrongAnswer> {
-        let rows = answer.row_count();
-        if rows > u64::from(limit) {
-            return Err(WrongAnswer::TooManyRows { start: shown(start), rows, limit });
-        }
         let mut previous: Option<&[u8]> = None;
-        for row in kept(answer, start)? {
+        for row in kept_up_to(limit, answer, start)? {
             let key = row.key();
             match previous {
                 None if key < start => {
@@ -251,12 +247,8 @@ impl<'p> Verifier<'p> {
         fields: Fields,
         answer: &Answer,
     ) -> Result<(), WrongAnswer> {
-        let rows = answer.row_count();
-        if rows > u64::from(limit) {
-            return Err(WrongAnswer::TooManyRows { start: shown(from), rows, limit });
-        }
         let mut previous = from;
-        for row in kept(answer, from)? {
+        for row in kept_up_to(limit, answer, from)? {
             self.check_row(&row, fields)?;
             // Where the indexed field is not asked for, its order cannot be seen.
             let Some((_, value)) = row.fields().find(|(position, _)| *position == field) else {
@@ -363,6 +355,19 @@ impl<'p> Verifier<'p> {
         }
         Ok(sum)
     }
+}
+
+/// The rows of a range that begins at `start`, where no more than `limit` were asked for.
+fn kept_up_to<'a>(
+    limit: u32,
+    answer: &'a Answer,
+    start: &[u8],
+) -> Result<impl Iterator<Item = Row<'a>> + use<'a>, WrongAnswer> {
+    let rows = answer.row_count();
+    if rows > u64::from(limit) {
+        return Err(WrongAnswer::TooManyRows { start: shown(start), rows, limit });
+    }
+    kept(answer, start)
 }
 
 fn kept<'a>(
