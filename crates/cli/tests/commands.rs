@@ -103,6 +103,7 @@ fn json_lines_have_exactly_the_documented_names_and_shapes() {
             "durability",
             "errors",
             "format_version",
+            "huge_pages_bytes",
             "latency_ns",
             "records",
             "repeats",

@@ -1,6 +1,8 @@
 //! A figure as a table: a line each place on its axis, a column each system, what was published
 //! beside them, and how much each grows from one end to the other.
 
+use std::collections::BTreeSet;
+
 use anstyle::Style;
 use assay_results::{
     Axis, Caveat, Cell, Figure, Interval, Ratio, Unit, Verdict,
@@ -11,7 +13,7 @@ use crate::{
     heading::figure_heading,
     notes::{Caveats, Note, notes},
     table::{Align, Column, Value, draw},
-    text::{self, cut, escape, grouped, listed, styled, wrap},
+    text::{self, cut, cut_front, escape, grouped, listed, styled, wrap},
     units::{percent, ratio},
 };
 
@@ -72,12 +74,11 @@ fn columns(figure: &Figure, panel: &Panel<'_>, width: usize) -> Vec<Column> {
         beside: None,
         values: xs.iter().map(|x| Value::plain(place_text(&figure.x, *x))).collect(),
     }];
-    let longest = LONGEST_NAME.min(width / 3);
-    for line in panel.lines.iter().filter(|line| !line.points.is_empty()) {
-        let mark = if line.published { " (published)" } else { "" };
-        let name = cut(&escape(&line.name), longest.saturating_sub(mark.len()).max(1));
+    let drawn: Vec<&Line> = panel.lines.iter().filter(|line| !line.points.is_empty()).collect();
+    let titles = titles(&drawn, LONGEST_NAME.min(width / 3), columns[0].leaves(width));
+    for (line, title) in drawn.into_iter().zip(titles) {
         columns.push(Column {
-            title: format!("{name}{mark}").into(),
+            title: title.into(),
             align: Align::Right,
             priority: 1,
             beside: None,
@@ -85,6 +86,21 @@ fn columns(figure: &Figure, panel: &Panel<'_>, width: usize) -> Vec<Column> {
         });
     }
     columns
+}
+
+/// The headings of lines, of `usual` columns at most. Where that leaves two alike they may have
+/// `most`, and keep their ends: there names of one beginning differ.
+fn titles(lines: &[&Line], usual: usize, most: usize) -> Vec<String> {
+    let all = |cut: fn(&str, usize) -> String, most: usize| -> Vec<String> {
+        let title = |line: &&Line| {
+            let mark = if line.published { " (published)" } else { "" };
+            cut(&escape(&line.name), most.saturating_sub(mark.len()).max(1)) + mark
+        };
+        lines.iter().map(title).collect()
+    };
+    let titles = all(cut, usual);
+    let different: BTreeSet<&String> = titles.iter().collect();
+    if different.len() == titles.len() { titles } else { all(cut_front, most) }
 }
 
 /// A line's value and interval at each of `xs`. The intervals of a column are equally wide, so that

@@ -147,6 +147,9 @@ fn columns(rows: &[Row<'_>], caveats: &Caveats<'_>, width: usize) -> Vec<Column>
             }),
         );
         columns.insert(10, of_operation("max", 10, &|latency| duration(latency.max as f64)));
+        columns.push(figure("huge pages", 11, &|cell| {
+            cell.huge_pages_bytes.map(|huge| bytes(huge as f64)).unwrap_or_default()
+        }));
         columns.push(column("over time", Align::Left, 8, &|row| {
             let series = if row.first { row.cell.series.as_slice() } else { &[] };
             Value::styled(sparkline(series, SPARKLINE_COLUMNS), DIM)

@@ -1,7 +1,7 @@
 //! Tables that fit: columns with priorities. What does not fit beside the first columns goes into
 //! further blocks below, each with the first columns again.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use anstyle::Style;
 
@@ -42,7 +42,7 @@ impl Value {
 /// One column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// The heading.
+    /// The heading. Several columns may have the same.
     pub title: Cow<'static, str>,
     /// Flush left or right.
     pub align: Align,
@@ -55,6 +55,11 @@ pub struct Column {
 }
 
 impl Column {
+    /// How much room it leaves to another column in a line of `most`.
+    pub fn leaves(&self, most: usize) -> usize {
+        most.saturating_sub(self.width() + GAP)
+    }
+
     fn width(&self) -> usize {
         let widest = self.values.iter().map(|value| width(&value.text)).max();
         widest.unwrap_or(0).max(width(&self.title))
@@ -70,37 +75,37 @@ impl Column {
 pub fn draw(columns: &[Column], most: usize, color: bool) -> Vec<Vec<String>> {
     let filled: Vec<&Column> = columns.iter().filter(|column| !column.is_empty()).collect();
     let fixed = filled.iter().filter(|column| column.priority == 0).count();
-    let mut waiting: Vec<&Column> =
-        filled.iter().copied().filter(|column| column.priority > 0).collect();
+    let mut waiting: Vec<usize> =
+        (0..filled.len()).filter(|place| filled[*place].priority > 0).collect();
     let mut blocks = Vec::new();
     while !waiting.is_empty() || blocks.is_empty() {
         let chosen = choose(&filled, &waiting, most);
-        let shown: Vec<&Column> =
-            filled.iter().copied().filter(|column| chosen.contains(&&*column.title)).collect();
+        let shown: Vec<&Column> = chosen.iter().map(|place| filled[*place]).collect();
         blocks.push(draw_block(&shown, fixed, blocks.is_empty(), most, color));
-        waiting.retain(|column| !chosen.contains(&&*column.title));
+        waiting.retain(|place| !chosen.contains(place));
     }
     blocks
 }
 
-/// The titles of one block's columns: the fixed ones, and by priority those of the waiting ones
-/// that fit with what must stand beside them; at least one.
-fn choose<'c>(filled: &[&'c Column], waiting: &[&'c Column], most: usize) -> Vec<&'c str> {
-    let taken = |column: &Column| column.width() + GAP;
-    let fixed = filled.iter().filter(|column| column.priority == 0);
-    let mut room = (most + GAP).saturating_sub(fixed.clone().map(|column| taken(column)).sum());
-    let mut chosen: Vec<&str> = fixed.map(|column| &*column.title).collect();
+/// The places of one block's columns in `filled`: the fixed ones, and by priority those of the
+/// waiting ones that fit with what must stand beside them; at least one.
+fn choose(filled: &[&Column], waiting: &[usize], most: usize) -> BTreeSet<usize> {
+    let taken = |place: usize| filled[place].width() + GAP;
+    let mut chosen: BTreeSet<usize> =
+        (0..filled.len()).filter(|place| filled[*place].priority == 0).collect();
     let none_yet = chosen.len();
+    let mut room = (most + GAP).saturating_sub(chosen.iter().map(|place| taken(*place)).sum());
     let mut by_priority = waiting.to_vec();
-    by_priority.sort_by_key(|column| column.priority);
-    for column in by_priority {
+    by_priority.sort_by_key(|place| filled[*place].priority);
+    for place in by_priority {
         let beside = filled
             .iter()
-            .find(|other| Some(&*other.title) == column.beside && !chosen.contains(&&*other.title));
-        let needed = taken(column) + beside.map_or(0, |column| taken(column));
-        if !chosen.contains(&&*column.title) && (needed <= room || chosen.len() == none_yet) {
-            chosen.extend(beside.map(|column| &*column.title));
-            chosen.push(&column.title);
+            .position(|other| Some(&*other.title) == filled[place].beside)
+            .filter(|beside| !chosen.contains(beside));
+        let needed = taken(place) + beside.map_or(0, taken);
+        if !chosen.contains(&place) && (needed <= room || chosen.len() == none_yet) {
+            chosen.extend(beside);
+            chosen.insert(place);
             room = room.saturating_sub(needed);
         }
     }
@@ -198,6 +203,18 @@ mod tests {
             blocks[1],
             ["name  op        p99", "a     read  1234567", "      scan        4"]
         );
+    }
+
+    #[test]
+    fn columns_of_one_title_are_two_columns() {
+        let columns = [
+            column("name", Align::Left, 0, &["a"]),
+            column("same", Align::Right, 1, &["1"]),
+            column("same", Align::Right, 1, &["2"]),
+        ];
+        assert_eq!(draw(&columns, 16, false), [["name  same  same", "a        1     2"]]);
+        let narrow = [["name  same", "a        1"], ["name  same", "a        2"]];
+        assert_eq!(draw(&columns, 15, false), narrow);
     }
 
     #[test]

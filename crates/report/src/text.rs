@@ -49,6 +49,12 @@ pub fn cut(text: &str, most: usize) -> String {
     out
 }
 
+/// The text cut to `most` columns at its beginning, with `…` where something was cut.
+pub fn cut_front(text: &str, most: usize) -> String {
+    let turned = |text: &str| text.chars().rev().collect::<String>();
+    turned(&cut(&turned(text), most))
+}
+
 /// The text in lines of at most `most` columns, broken at spaces; later lines are indented. A word
 /// that is too long is broken.
 pub fn wrap(text: &str, most: usize, indent: usize) -> Vec<String> {
@@ -140,6 +146,7 @@ mod tests {
         assert_eq!((width("µs"), width("漢字")), (2, 4));
         assert_eq!(cut("漢字漢字", 5), "漢字…");
         assert_eq!(cut("abc", 3), "abc");
+        assert_eq!((cut_front("漢字abcd", 5), cut_front("abc", 3)), ("…abcd".into(), "abc".into()));
         assert_eq!(width(&cut("abcdef", 4)), 4);
     }
 

@@ -148,6 +148,36 @@ fn no_line_is_wider_than_the_terminal() {
 }
 
 #[test]
+fn names_that_begin_alike_stay_apart() {
+    let points = |y: f64| PublishedValues::Points(vec![(1.0, y), (1_000_000.0, y * 2.0)]);
+    let published = |name: &str, y| Published { name: name.into(), part: None, values: points(y) };
+    let names = ["H-Store partitioned by secondary key", "H-Store partitioned by primary key"];
+    let figure = Figure {
+        published: vec![published(names[0], 147.0), published(names[1], 929.0)],
+        ..figure()
+    };
+    for width in [80, 200] {
+        let text = render(&figure, &cells(), width);
+        for (name, value) in names.iter().zip(["147", "929"]) {
+            let title = format!("{name} (published)");
+            let at = text.find(&title).unwrap_or_else(|| panic!("{title} at {width}\n{text}"));
+            let line_start = text[..at].rfind('\n').unwrap() + 1;
+            // The value stands flush right under its own title.
+            let end = text[line_start..at].width() + title.width();
+            let below = text[at..].lines().nth(1).unwrap();
+            let under: String = below.chars().take(end).collect();
+            assert!(under.ends_with(&format!(" {value}")), "{title} at {width}\n{text}");
+        }
+        assert!(text.lines().all(|line| line.width() <= width), "{width}\n{text}");
+    }
+    // Where they cannot stand whole, their ends do.
+    let text = render(&figure, &cells(), 40);
+    for title in ["…by secondary key (published)", "…d by primary key (published)"] {
+        assert!(text.contains(title), "{title}\n{text}");
+    }
+}
+
+#[test]
 fn how_a_system_changes_is_said_as_sure_as_it_is() {
     let only = |system: &str, repeats: u32| -> String {
         let trials: Vec<TrialRecord> = trials()

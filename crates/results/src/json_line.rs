@@ -41,6 +41,10 @@ pub struct JsonCell {
     pub server_cpu_ns_per_op: Option<f64>,
     /// Resident memory of the server, the median over repeats.
     pub server_rss_bytes: Option<u64>,
+    /// Assay's own memory on huge pages when the system was loaded, the median over repeats; null
+    /// for a server.
+    #[serde(default)]
+    pub huge_pages_bytes: Option<u64>,
     /// Bytes a record takes, the median over repeats.
     pub data_bytes_per_record: DataBytes,
     /// What a reader of the figures must know.
@@ -76,6 +80,7 @@ impl From<&Cell> for JsonCell {
             client_cpu_ns_per_op: median(cell.client_cpu_ns_per_op),
             server_cpu_ns_per_op: median(cell.server_cpu_ns_per_op),
             server_rss_bytes: cell.server_rss_bytes,
+            huge_pages_bytes: cell.huge_pages_bytes,
             data_bytes_per_record: cell.data_bytes_per_record,
             caveats: cell.caveats.clone(),
             unsupported: cell.unsupported.clone(),
@@ -104,6 +109,7 @@ mod tests {
             )]
             .into(),
             errors: [(FailureKind::Missing, 2)].into(),
+            huge_pages_bytes: Some(6 << 20),
             ..TrialRecord::default()
         };
         let line = json_line(&summarize(&[trial])[0]);
@@ -118,6 +124,7 @@ mod tests {
             "durability",
             "errors",
             "format_version",
+            "huge_pages_bytes",
             "latency_ns",
             "records",
             "repeats",
@@ -130,6 +137,7 @@ mod tests {
         assert_eq!(names, documented);
         assert_eq!(json["latency_ns"]["read"]["p999"], 5);
         assert_eq!(json["errors"]["missing"], 2);
+        assert_eq!(json["huge_pages_bytes"], 6 << 20);
         assert!(json["throughput_ops_per_s"]["low"].is_null());
         serde_json::from_str::<JsonCell>(&line).unwrap();
     }

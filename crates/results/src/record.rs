@@ -93,6 +93,10 @@ pub struct TrialRecord {
     pub server_cpu_ns_per_op: Option<f64>,
     /// Resident memory of the server at the end of the measured phase.
     pub server_rss_bytes: Option<u64>,
+    /// Assay's own memory that lay on huge pages when the system, an embedded one, was loaded: that
+    /// of all systems in its process at that time. Absent for a server.
+    #[serde(default)]
+    pub huge_pages_bytes: Option<u64>,
     /// What Assay's own process used in the measured phase.
     pub client: ResourceUse,
     /// What the server used in the measured phase, its children included.

@@ -58,6 +58,8 @@ pub struct Cell {
     pub server_cpu_ns_per_op: Option<Interval>,
     /// Median resident memory of the server.
     pub server_rss_bytes: Option<u64>,
+    /// Median of Assay's own memory on huge pages, for an embedded system.
+    pub huge_pages_bytes: Option<u64>,
     /// Median bytes a record takes.
     pub data_bytes_per_record: DataBytes,
     /// Wrong answers over all repeats.
@@ -206,8 +208,8 @@ fn fold(trials: &[&TrialRecord]) -> Cell {
         error_messages,
         client_cpu_ns_per_op: over_repeats(trials, |trial| trial.client_cpu_ns_per_op),
         server_cpu_ns_per_op: over_repeats(trials, |trial| trial.server_cpu_ns_per_op),
-        server_rss_bytes: over_repeats(trials, |trial| trial.server_rss_bytes.map(|v| v as f64))
-            .map(|rss| rss.median.round() as u64),
+        server_rss_bytes: median_bytes(trials, |trial| trial.server_rss_bytes),
+        huge_pages_bytes: median_bytes(trials, |trial| trial.huge_pages_bytes),
         data_bytes_per_record: DataBytes {
             disk: over_repeats(trials, |trial| trial.data_bytes_per_record.disk)
                 .map(|bytes| bytes.median),
@@ -228,6 +230,11 @@ fn over_repeats(
 ) -> Option<Interval> {
     let values: Vec<f64> = trials.iter().filter_map(|trial| of(trial)).collect();
     interval_over_repeats(&values)
+}
+
+fn median_bytes(trials: &[&TrialRecord], of: impl Fn(&TrialRecord) -> Option<u64>) -> Option<u64> {
+    let bytes = over_repeats(trials, |trial| of(trial).map(|bytes| bytes as f64))?;
+    Some(bytes.median.round() as u64)
 }
 
 fn latencies(

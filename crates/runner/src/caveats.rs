@@ -111,15 +111,21 @@ fn crowded(cell: &Cell) -> Option<Caveat> {
 
 fn emulated(cell: &Cell) -> Option<Caveat> {
     let capabilities = cell.capabilities();
-    let ways: Vec<String> = cell
-        .parameters
-        .operation_kinds()
-        .into_iter()
-        .filter_map(|kind| match capabilities.support(Feature::Operation(kind)) {
-            Support::Emulated(how) => Some(format!("{}: {how}", kind.name())),
-            _ => None,
-        })
-        .collect();
+    let kinds = cell.parameters.operation_kinds().into_iter();
+    let operations = kinds.map(|kind| (kind.name(), Feature::Operation(kind)));
+    let indexes =
+        (cell.parameters.index_count > 0).then_some(("secondary indexes", Feature::Indexes));
+    let mut told: Vec<&str> = Vec::new();
+    let mut ways: Vec<String> = Vec::new();
+    for (name, feature) in operations.chain(indexes) {
+        // Lookups and the indexes that they need are done in one way.
+        if let Support::Emulated(how) = capabilities.support(feature)
+            && !told.contains(&how)
+        {
+            told.push(how);
+            ways.push(format!("{name}: {how}"));
+        }
+    }
     if ways.is_empty() {
         return None;
     }

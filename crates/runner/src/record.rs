@@ -133,6 +133,7 @@ pub fn of(
             let samples = phase.samples.iter();
             resource_use(server, samples.filter_map(|s| s.server.map(|server| server.rss_bytes)))
         }),
+        huge_pages_bytes: report.huge_pages_bytes,
         data_bytes_per_record: DataBytes {
             disk: report.footprint.disk_bytes.map(|bytes| bytes as f64 / records),
             memory: report.footprint.memory_bytes.map(|bytes| bytes as f64 / records),

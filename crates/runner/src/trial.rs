@@ -63,6 +63,9 @@ pub struct TrialReport {
     pub measured: PhaseReport,
     /// In how many pieces it was taken, with other trials' turns between them.
     pub turns: u32,
+    /// Assay's memory on huge pages once a store in its process was loaded; `None` for others and
+    /// where the kernel does not tell.
+    pub huge_pages_bytes: Option<u64>,
     /// What the table takes after the measurement.
     pub footprint: Footprint,
     /// What the server held when the measurement ended, if it could be seen.
@@ -138,9 +141,8 @@ fn work(
     let loaded = Instant::now();
     system.settle()?;
     let settle_time = loaded.elapsed();
-    if matches!(cell.system.target, TargetPlan::Embedded) && !cell.stores_nothing() {
-        huge_pages::collapse();
-    }
+    let in_process = matches!(cell.system.target, TargetPlan::Embedded) && !cell.stores_nothing();
+    let huge_pages_bytes = in_process.then(huge_pages::collapse).and_then(|()| huge_pages::bytes());
     let mut clients = connect(cell, deployed)?;
 
     let threads = cell.threads.map(|threads| threads as usize);
@@ -202,6 +204,7 @@ fn work(
         warmup,
         measured,
         turns,
+        huge_pages_bytes,
         footprint,
         server_usage,
         answers,

@@ -39,6 +39,7 @@ fn said(cell: &Cell, measured: PhaseReport) -> Vec<(String, String)> {
         warmup: None,
         measured,
         turns: 1,
+        huge_pages_bytes: None,
         footprint: Footprint::default(),
         server_usage: None,
         answers: None,
@@ -134,4 +135,22 @@ fn a_measurement_that_was_over_before_an_operation_ended_is_no_throughput_of_not
     let error = report.require_success().unwrap_err();
     assert!(matches!(error, TrialError::NothingInTime { .. }));
     assert!(error.to_string().contains("--duration"), "{error}");
+}
+
+#[test]
+fn indexes_kept_by_the_driver_are_said_whether_or_not_they_are_looked_up() {
+    let emulated = |with: &str| -> Option<String> {
+        let indexed = format!("[[workloads]]\nname = \"w\"\n[workloads.with]\n{with}");
+        let cell = cell(&format!("systems = [\"redis\"]\nclients = 1\n{indexed}"));
+        let world = World::new(workload("c"));
+        let report =
+            phase::run(&world.order(seconds(0.02)), &mut clients(1, |_| fake(|_| Outcome::Done)));
+        said(&cell, report).into_iter().find(|(code, _)| code == "emulated").map(|(_, text)| text)
+    };
+    let overwrites = "read_proportion = 0.0\nupdate_proportion = 1.0\n";
+    assert_eq!(emulated(overwrites), None);
+    let text = emulated(&format!("{overwrites}index_count = 1")).unwrap();
+    assert!(text.contains("indexes: a sorted set") && text.contains("EVALSHA"), "{text}");
+    let text = emulated("read_proportion = 0.0\nlookup_proportion = 1.0\nindex_count = 1").unwrap();
+    assert_eq!(text.matches("EVALSHA").count(), 1, "said once: {text}");
 }
