@@ -1,5 +1,6 @@
 //! Where a scan of index entries is, and the entries that one step of it found.
 
+use crate::substrate::Hint;
 use crate::tree::Direction;
 
 /// The part of an index still to be scanned: entries from `from` (or after it) to before `to`.
@@ -90,6 +91,7 @@ impl Cursor {
 pub(crate) struct Batch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
+    hints: Vec<Hint>,
     /// How many it may hold.
     pub(crate) limit: usize,
 }
@@ -98,11 +100,13 @@ impl Batch {
     pub(crate) fn clear(&mut self, limit: usize) {
         self.bytes.clear();
         self.ends.clear();
+        self.hints.clear();
         self.limit = limit;
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, entry: &[u8]) {
+    pub(crate) fn push(&mut self, entry: &[u8], hint: Hint) {
+        self.hints.push(hint);
         self.bytes.extend_from_slice(entry);
         self.ends.push(self.bytes.len());
     }
@@ -110,6 +114,16 @@ impl Batch {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    #[inline]
+    pub(crate) fn hint(&self, i: usize) -> Hint {
+        self.hints[i]
+    }
+
+    /// The hints from the `i`-th on.
+    pub(crate) fn hints_from(&self, i: usize) -> &[Hint] {
+        self.hints.get(i..).unwrap_or_default()
     }
 
     pub(crate) fn is_full(&self) -> bool {

@@ -45,12 +45,32 @@ pub(crate) trait Substrate {
         visit: impl FnMut(ObjectRef<'_>) -> ControlFlow<()>,
     );
 
+    /// Visits every object whose primary key has this hash. If the hint was of no use, and a better
+    /// one is known, gives it.
+    fn read_hinted<'a>(
+        &'a self,
+        view: &mut Self::View<'a>,
+        hash: u64,
+        hint: Hint,
+        visit: impl FnMut(ObjectRef<'_>),
+    ) -> Option<Hint>;
+
+    /// What a hint leads to will be asked for soon.
+    fn touch(&self, hint: Hint);
+
+    /// A hint at where a commit that follows will put its object.
+    fn guess(&self, commit: &Commit<'_>) -> Hint;
+
+    /// Gives an entry a better hint, if it is still there.
+    fn mend(&self, index: IndexId, entry: &[u8], hint: Hint);
+
     /// Puts, replaces or removes one object, if its version is the expected one and the schema
     /// has not changed since `generation`. The commit point of a write.
     fn commit(&self, commit: Commit<'_>) -> Result<Committed, Refused>;
 
-    /// Adds an entry to the indexlet that owns it; adding it twice is adding it once.
-    fn insert_entry(&self, index: IndexId, entry: &[u8]) -> Result<Grown, Refused>;
+    /// Adds an entry to the indexlet that owns it; adding it twice is adding it once, with the later
+    /// hint.
+    fn insert_entry(&self, index: IndexId, entry: &[u8], hint: Hint) -> Result<Grown, Refused>;
 
     /// Removes an entry from the indexlet that owns it; of no effect if it is not there, or the
     /// index is gone.
@@ -83,6 +103,27 @@ pub(crate) trait Substrate {
 
     /// Splits the tablet or indexlet that a write found too large, unless somebody already did.
     fn split_grown(&self, hash: u64, index: Option<(IndexId, &[u8])>);
+}
+
+/// Where the object of an entry was last known to be, in the substrate's own terms: it may be wrong,
+/// and is checked whenever it is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hint(pub(crate) u64);
+
+impl Hint {
+    /// Leads nowhere.
+    pub(crate) const NONE: Hint = Hint(0);
+
+    /// A hint as it is kept with an entry.
+    #[inline]
+    pub(crate) fn from_word(word: u64) -> Hint {
+        Hint(word)
+    }
+
+    #[inline]
+    pub(crate) fn word(self) -> u64 {
+        self.0
+    }
 }
 
 /// What a writer expects to find under its primary key.
@@ -124,6 +165,8 @@ pub(crate) struct Committed {
     pub(crate) version: Option<u64>,
     /// Whether the tablet is now too large.
     pub(crate) grown: Grown,
+    /// Whether much memory should be cleaned.
+    pub(crate) dirty: bool,
 }
 
 /// Whether a part has become larger than the options ask for.

@@ -1,4 +1,4 @@
-//! An ordered set of byte strings: what an indexlet keeps its entries in.
+//! An ordered set of byte strings, each with a word: what an indexlet keeps its entries in.
 //!
 //! A B+tree with the entries inline. Every node is a [`Page`], one allocation in which a sorted
 //! run of strings lies without a pointer per string (see `page`); leaves hold entries and are
@@ -104,6 +104,13 @@ impl Tree {
         self.leaves[self.leaf_of(entry)].page.find(entry).is_ok()
     }
 
+    /// The word of an entry. O(log n).
+    #[cfg(test)]
+    pub(crate) fn word(&self, entry: &[u8]) -> Option<u64> {
+        let page = &self.leaves[self.leaf_of(entry)].page;
+        page.find(entry).ok().map(|at| page.word(at))
+    }
+
     /// The entry with as many before it as after it, or one more: where to split the set in
     /// two. Never the first entry, hence `None` for fewer than two. O(n / page).
     pub(crate) fn middle(&self) -> Option<Vec<u8>> {
@@ -132,7 +139,7 @@ impl Tree {
             let inner = &self.inners[node];
             node = inner.children[inner.child_for(entry)];
         }
-        self.leaves[node].page.touch_slots();
+        self.leaves[node].page.touch();
         node
     }
 

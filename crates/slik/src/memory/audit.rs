@@ -27,13 +27,19 @@ impl Memory {
                     low.clone_from(&state.high);
                 }
                 let mut outside = None;
-                state.tree.scan(Bound::Unbounded, Bound::Unbounded, Direction::Forward, |entry| {
-                    entries.push(entry.to_vec());
-                    if !state.owns(entry) {
-                        outside = Some(format!("entry {entry:?} is outside its indexlet"));
-                    }
-                    ControlFlow::Continue(())
-                });
+                state.tree.scan(
+                    Bound::Unbounded,
+                    Bound::Unbounded,
+                    Direction::Forward,
+                    |_| (),
+                    |entry, _| {
+                        entries.push(entry.to_vec());
+                        if !state.owns(entry) {
+                            outside = Some(format!("entry {entry:?} is outside its indexlet"));
+                        }
+                        ControlFlow::Continue(())
+                    },
+                );
                 outside.map_or(Ok(()), Err)?;
             }
             if matches!(*slot.parts, Parts::Ranges(_)) && low.is_some() {

@@ -18,7 +18,7 @@ pub(super) fn scan(parts: &[Arc<Indexlet>], cursor: &mut Cursor, batch: &mut Bat
         }
         let mut answer = Batch::default();
         answer.clear(batch.limit);
-        fill(&state, cursor, &mut answer);
+        fill(&state, cursor, &mut answer, |_| ());
         answers.push((answer, 0));
     }
     while !batch.is_full() {
@@ -31,7 +31,7 @@ pub(super) fn scan(parts: &[Arc<Indexlet>], cursor: &mut Cursor, batch: &mut Bat
             cursor.done = true;
             return;
         };
-        batch.push(answer.get(*next));
+        batch.push(answer.get(*next), answer.hint(*next));
         *next += 1;
     }
     cursor.pass(batch.get(batch.len() - 1));

@@ -14,20 +14,26 @@ use crate::object::ObjectRef;
 use crate::options::Placement;
 use crate::parallel::in_parallel;
 use crate::schema::IndexId;
-use crate::substrate::Refused;
+use crate::substrate::{Hint, Refused};
 use crate::tree::Tree;
 
 /// Shares of the hash space in which objects are gathered.
 const BUCKET_BITS: u32 = 10;
 
-type Hashed = (u64, Box<[u8]>);
-
 /// The objects of a table and the entries of its indexes, gathered in any order.
 pub(crate) struct Contents {
     /// By low bits of the tablet number.
-    buckets: Vec<Vec<Hashed>>,
+    buckets: Vec<Share>,
     /// By index, in runs to be sorted apart from each other.
     entries: BTreeMap<IndexId, Vec<Run>>,
+}
+
+/// Objects of a part of the hash space, one after the other.
+#[derive(Default)]
+pub(super) struct Share {
+    bytes: Vec<u8>,
+    /// The hash of each, and its length.
+    spans: Vec<(u64, u32)>,
 }
 
 /// Entries, one after the other.
@@ -47,8 +53,34 @@ struct Span {
 
 impl Default for Contents {
     fn default() -> Contents {
-        let buckets = (0..1 << BUCKET_BITS).map(|_| Vec::new()).collect();
+        let buckets = (0..1 << BUCKET_BITS).map(|_| Share::default()).collect();
         Contents { buckets, entries: BTreeMap::new() }
+    }
+}
+
+impl Share {
+    fn push(&mut self, hash: u64, object: &[u8]) {
+        self.bytes.extend_from_slice(object);
+        self.spans.push((hash, object.len() as u32));
+    }
+
+    fn append(&mut self, other: &Share) {
+        self.bytes.extend_from_slice(&other.bytes);
+        self.spans.extend_from_slice(&other.spans);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// The objects with their hashes.
+    pub(super) fn objects(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let mut rest = &self.bytes[..];
+        self.spans.iter().map(move |&(hash, len)| {
+            let (object, others) = rest.split_at(len as usize);
+            rest = others;
+            (hash, object)
+        })
     }
 }
 
@@ -81,7 +113,7 @@ impl Contents {
     /// Adds an object whose primary key is not there yet.
     pub(crate) fn add(&mut self, hash: u64, object: ObjectRef<'_>, indexes: &[IndexId]) {
         let bucket = tablet::number(hash) as usize & (self.buckets.len() - 1);
-        self.buckets[bucket].push((hash, object.bytes().into()));
+        self.buckets[bucket].push(hash, object.bytes());
         let mut buffer = Vec::new();
         for (index, key) in object.keys().filter(|(index, _)| indexes.contains(index)) {
             let runs = self.entries.entry(index).or_insert_with(|| vec![Run::default()]);
@@ -93,8 +125,8 @@ impl Contents {
 
     /// Adds what another thread has gathered.
     pub(crate) fn join(&mut self, other: Contents) {
-        for (mine, mut theirs) in self.buckets.iter_mut().zip(other.buckets) {
-            mine.append(&mut theirs);
+        for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets) {
+            mine.append(&theirs);
         }
         for (index, mut runs) in other.entries {
             self.entries.entry(index).or_default().append(&mut runs);
@@ -102,7 +134,7 @@ impl Contents {
     }
 
     pub(crate) fn objects(&self) -> usize {
-        self.buckets.iter().map(Vec::len).sum()
+        self.buckets.iter().map(Share::len).sum()
     }
 }
 
@@ -122,7 +154,7 @@ impl Memory {
                 id: index,
                 incarnation: at as u64 + 2,
                 readable: true,
-                parts: Arc::new(self.load_index(runs)),
+                parts: Arc::new(self.load_index(runs, &tablets)),
             }
         });
         let slots: Vec<_> = slots.collect();
@@ -150,28 +182,39 @@ impl Memory {
         Ok(())
     }
 
-    fn load_tablets(&self, buckets: Vec<Vec<Hashed>>, version: u64) -> Vec<Arc<Tablet>> {
-        let objects: usize = buckets.iter().map(Vec::len).sum();
+    fn load_tablets(&self, buckets: Vec<Share>, version: u64) -> Vec<Arc<Tablet>> {
+        let objects: usize = buckets.iter().map(Share::len).sum();
         let first = self.switches.tablet_bits(FIRST_DEPTH);
         // Tablets are of uneven sizes; none of them should have to be split at once.
         let depth = (first..BUCKET_BITS)
             .find(|depth| (objects >> depth) * 8 <= self.options.tablet_objects.saturating_mul(7))
             .unwrap_or(BUCKET_BITS);
-        let mut shares: Vec<Vec<Hashed>> = (0..1 << depth).map(|_| Vec::new()).collect();
-        for (number, mut bucket) in buckets.into_iter().enumerate() {
+        let mut shares: Vec<Share> = (0..1 << depth).map(|_| Share::default()).collect();
+        for (number, bucket) in buckets.into_iter().enumerate() {
             let share = &mut shares[number & ((1 << depth) - 1)];
-            if share.is_empty() {
+            if share.len() == 0 {
                 *share = bucket;
             } else {
-                share.append(&mut bucket);
+                share.append(&bucket);
             }
         }
         in_parallel(shares, |number, share| {
-            Arc::new(Tablet::load(number as u32, depth, share, version))
+            let number = number as u32;
+            let mut heap = self.heaps.write(u64::from(number) << 32);
+            Arc::new(Tablet::load(number, depth, &share, version, &mut heap, &self.switches))
         })
     }
 
-    fn load_index(&self, runs: Vec<Run>) -> Parts {
+    /// A hint at the object of a hash.
+    fn loaded_hint(&self, hash: u64, tablets: &[Arc<Tablet>]) -> Hint {
+        let state = tablets[tablet::number(hash) as usize & (tablets.len() - 1)].read();
+        let heap = self.heaps.read(hash);
+        let mut places = state.places(hash, &heap, &self.switches);
+        places.next().map_or(Hint::NONE, |place| heap.hint(place))
+    }
+
+    fn load_index(&self, runs: Vec<Run>, tablets: &[Arc<Tablet>]) -> Parts {
+        let hint = |entry: &[u8]| self.loaded_hint(entry::hash(entry), tablets).word();
         let runs = in_parallel(runs, |_, mut run| {
             run.sort();
             run
@@ -181,7 +224,7 @@ impl Memory {
             Placement::Colocated { .. } => {
                 let parts = Parts::new(self.options.placement);
                 for entry in sorted {
-                    parts.of(entry).0.write().tree.insert(entry);
+                    parts.of(entry).0.write().tree.insert(entry, hint(entry));
                 }
                 parts
             }
@@ -195,7 +238,7 @@ impl Memory {
                 let trees = in_parallel(shares.clone(), |_, share| {
                     let mut tree = Tree::new();
                     for entry in share {
-                        tree.insert(entry);
+                        tree.insert(entry, hint(entry));
                     }
                     tree
                 });

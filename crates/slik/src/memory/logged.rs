@@ -21,7 +21,8 @@ impl Memory {
             let layout = self.layout.load();
             let mut state = layout.tablet(commit.hash).write();
             if state.owns(commit.hash) {
-                break state.reserve(commit, &self.switches, &self.budget)?;
+                let heap = self.heaps.read(commit.hash);
+                break state.reserve(commit, &heap, &self.switches, &self.budget)?;
             }
         };
         match commit.object {
@@ -30,7 +31,7 @@ impl Memory {
                 log.put(commit.primary, image, version).map_err(Refused::Log)?;
             }
             None if current.is_some() => log.remove(commit.primary).map_err(Refused::Log)?,
-            None => return Ok(Committed { version: None, grown: false }),
+            None => return Ok(Committed { version: None, grown: false, dirty: false }),
         }
         let logged = Commit {
             expected: Expected::Any,
@@ -43,9 +44,12 @@ impl Memory {
             let layout = self.layout.load();
             let mut state = layout.tablet(commit.hash).write();
             if state.owns(commit.hash) {
-                let mut committed = state.commit(&logged, &self.switches, &self.budget)?;
-                committed.grown = state.len() > self.options.tablet_objects;
+                let committed = self.commit_to(&mut state, &logged)?;
+                drop(state);
                 log.count(current.is_some(), commit.object.is_some());
+                if committed.dirty {
+                    self.clean(commit.hash);
+                }
                 return Ok(committed);
             }
         }

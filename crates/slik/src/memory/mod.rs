@@ -2,18 +2,26 @@
 //! indexlets of entries by key range, both reached through a map that is replaced as a whole.
 //!
 //! Locks, in the order they may be taken: the stripe of a primary key; the lock on changes of the
-//! map; the latch of one tablet or indexlet. No call waits for anything else under a latch.
+//! map; the latch of one tablet or indexlet; that of one heap. No call waits for anything else under
+//! a latch.
+//!
+//! The tablets know where in the heaps the objects are, and so do the entries, by hints that may be
+//! wrong (Lampson, "Hints for Computer System Design", 1983, section 3.5): a lookup looks where the
+//! hint says and, if the object of that hash is not there, asks the tablet and mends the hint.
 
 #[cfg(test)]
 mod audit;
 mod budget;
 mod colocated;
+mod heap;
+mod heaps;
 mod indexlet;
 mod layout;
 mod load;
 mod logged;
 mod objects;
 mod parts;
+mod places;
 mod reshape;
 mod tablet;
 
@@ -23,6 +31,7 @@ use arc_swap::ArcSwap;
 use crossbeam_utils::CachePadded;
 
 pub(crate) use budget::Budget;
+use heaps::Heaps;
 use layout::Layout;
 pub(crate) use load::Contents;
 
@@ -38,6 +47,7 @@ pub(crate) struct Memory {
     options: Options,
     switches: Switches,
     layout: ArcSwap<Layout>,
+    heaps: Heaps,
     /// Held while the layout is replaced.
     reshape: Mutex<()>,
     stripes: Box<[CachePadded<Mutex<()>>]>,
@@ -60,6 +70,7 @@ impl Memory {
             options: *options,
             switches: options.switches(),
             layout: ArcSwap::from_pointee(Layout::new(bits)),
+            heaps: Heaps::new(bits),
             reshape: Mutex::new(()),
             stripes: (0..stripes).map(|_| CachePadded::new(Mutex::new(()))).collect(),
             budget,
@@ -77,7 +88,8 @@ impl Memory {
 
     pub(crate) fn stats(&self) -> TableStats {
         let layout = self.layout.load();
-        let mut stats = TableStats::default();
+        let mut stats =
+            TableStats { memory_bytes: self.heaps.memory_bytes(), ..TableStats::default() };
         for tablet in layout.distinct_tablets() {
             let state = tablet.read();
             stats.tablets += 1;

@@ -9,13 +9,14 @@ use super::Memory;
 use super::indexlet::IndexletState;
 use super::layout::Layout;
 use super::parts::{self, Parts, Range};
+use super::tablet::TabletState;
 use crate::error::Error;
 use crate::mutant::{Mutant, Switches};
 use crate::object::ObjectRef;
 use crate::scan::{Batch, Cursor};
 use crate::schema::{IndexId, SchemaView};
-use crate::substrate::{Commit, Committed, Grown, HashCursor, Refused, Substrate};
-use crate::sync::MutexGuard;
+use crate::substrate::{Commit, Committed, Grown, HashCursor, Hint, Refused, Substrate};
+use crate::sync::{self, MutexGuard};
 use crate::tree::Direction;
 
 impl Substrate for Memory {
@@ -51,16 +52,61 @@ impl Substrate for Memory {
         &self,
         view: &mut Guard<Arc<Layout>>,
         hash: u64,
-        visit: impl FnMut(ObjectRef<'_>) -> ControlFlow<()>,
+        mut visit: impl FnMut(ObjectRef<'_>) -> ControlFlow<()>,
     ) {
         loop {
             let state = view.tablet(hash).read();
             if state.owns(hash) {
-                return state.visit(hash, &self.switches, visit);
+                let heap = self.heaps.read(hash);
+                for place in state.places(hash, &heap, &self.switches) {
+                    if visit(ObjectRef::new(heap.get(place))).is_break() {
+                        return;
+                    }
+                }
+                return;
             }
             drop(state);
             *view = self.layout.load();
         }
+    }
+
+    #[inline]
+    fn read_hinted<'a>(
+        &'a self,
+        view: &mut Guard<Arc<Layout>>,
+        hash: u64,
+        hint: Hint,
+        mut visit: impl FnMut(ObjectRef<'_>),
+    ) -> Option<Hint> {
+        sync::step();
+        if let Some(heap) = self.heaps.hinted(hint)
+            && !heap.collides
+            && let Some(object) = heap.hinted(hint).map(ObjectRef::new)
+            && self.switches.hash(object.primary()) == hash
+        {
+            visit(object);
+            return None;
+        }
+        self.read_and_hint(view, hash, visit)
+    }
+
+    #[inline]
+    fn touch(&self, hint: Hint) {
+        self.heaps.touch(hint);
+    }
+
+    fn mend(&self, index: IndexId, entry: &[u8], hint: Hint) {
+        let layout = self.layout.load();
+        let Some(slot) = layout.index(index) else { return };
+        // An entry that has moved in between keeps the hint it has.
+        let mut state = slot.parts.of(entry).0.write();
+        state.tree.set_word(entry, hint.word());
+    }
+
+    fn guess(&self, commit: &Commit<'_>) -> Hint {
+        let layout = self.layout.load();
+        let state = layout.tablet(commit.hash).read();
+        state.guess(commit, &self.heaps.read(commit.hash))
     }
 
     fn commit(&self, commit: Commit<'_>) -> Result<Committed, Refused> {
@@ -71,14 +117,17 @@ impl Substrate for Memory {
             let layout = self.layout.load();
             let mut state = layout.tablet(commit.hash).write();
             if state.owns(commit.hash) {
-                let mut committed = state.commit(&commit, &self.switches, &self.budget)?;
-                committed.grown = state.len() > self.options.tablet_objects;
+                let committed = self.commit_to(&mut state, &commit)?;
+                drop(state);
+                if committed.dirty {
+                    self.clean(commit.hash);
+                }
                 return Ok(committed);
             }
         }
     }
 
-    fn insert_entry(&self, index: IndexId, entry: &[u8]) -> Result<Grown, Refused> {
+    fn insert_entry(&self, index: IndexId, entry: &[u8], hint: Hint) -> Result<Grown, Refused> {
         loop {
             let layout = self.layout.load();
             let Some(slot) = layout.index(index) else { return Err(Refused::Schema) };
@@ -89,9 +138,9 @@ impl Substrate for Memory {
             if !state.owns(entry) {
                 continue;
             }
-            self.budget.admit(entry.len())?;
+            self.budget.admit(entry.len() + size_of::<Hint>())?;
             let before_bytes = state.memory_bytes();
-            state.tree.insert(entry);
+            state.tree.insert(entry, hint.word());
             self.budget.count(before_bytes, state.memory_bytes());
             let may_split = matches!(*slot.parts, Parts::Ranges(_));
             return Ok(may_split && state.tree.len() > self.options.indexlet_entries);
@@ -177,7 +226,7 @@ impl Substrate for Memory {
                 let other = (state.suffix & ((1 << bit) - 1)) | (!state.suffix & (1 << bit));
                 cursor.0.push((other, bit + 1));
             }
-            state.hashes(&self.switches, hashes);
+            state.hashes(&self.heaps.read(hash), &self.switches, hashes);
             return true;
         }
     }
@@ -191,6 +240,74 @@ impl Substrate for Memory {
 }
 
 impl Memory {
+    /// Commits to the tablet that owns the hash.
+    pub(super) fn commit_to(
+        &self,
+        state: &mut TabletState,
+        commit: &Commit<'_>,
+    ) -> Result<Committed, Refused> {
+        let mut heap = self.heaps.write(commit.hash);
+        let before_bytes = state.memory_bytes() + heap.memory_bytes();
+        let mut committed = state.commit(commit, &mut heap, &self.switches, &self.budget)?;
+        committed.grown = state.len() > self.options.tablet_objects;
+        committed.dirty = heap.is_dirty();
+        self.budget.count(before_bytes, state.memory_bytes() + heap.memory_bytes());
+        Ok(committed)
+    }
+
+    /// Reads the objects of a hash, and gives a hint at it if there is only one.
+    #[cold]
+    fn read_and_hint<'a>(
+        &'a self,
+        view: &mut Guard<Arc<Layout>>,
+        hash: u64,
+        mut visit: impl FnMut(ObjectRef<'_>),
+    ) -> Option<Hint> {
+        loop {
+            let state = view.tablet(hash).read();
+            if !state.owns(hash) {
+                drop(state);
+                *view = self.layout.load();
+                continue;
+            }
+            let heap = self.heaps.read(hash);
+            let mut hint = None;
+            for place in state.places(hash, &heap, &self.switches) {
+                hint = Some(heap.hint(place));
+                visit(ObjectRef::new(heap.get(place)));
+            }
+            return hint.filter(|_| !heap.collides);
+        }
+    }
+
+    /// Cleans a segment of the heap of a hash, if there is much to be freed. Its objects are moved
+    /// one by one, so that nobody waits for more than that.
+    pub(super) fn clean(&self, hash: u64) {
+        let Some(mut sweep) = self.heaps.write(hash).begin_cleaning() else { return };
+        loop {
+            let live = {
+                let heap = self.heaps.read(hash);
+                let live = heap.next_live(&mut sweep);
+                live.map(|(place, object)| {
+                    (place, self.switches.hash(ObjectRef::new(object).primary()))
+                })
+            };
+            let Some((place, hash)) = live else { break };
+            loop {
+                let layout = self.layout.load();
+                let mut state = layout.tablet(hash).write();
+                if state.owns(hash) {
+                    let mut heap = self.heaps.write(hash);
+                    let before_bytes = heap.memory_bytes();
+                    state.relocate(hash, place, &mut heap);
+                    self.budget.count(before_bytes, heap.memory_bytes());
+                    break;
+                }
+            }
+        }
+        self.heaps.write(hash).end_cleaning();
+    }
+
     #[inline]
     pub(crate) fn check_exists(&self, layout: &Layout) -> Result<(), Error> {
         if layout.dropped {
@@ -216,7 +333,8 @@ impl Memory {
             // An old map: the caller looks at the new one.
             return;
         }
-        fill(&state, cursor, batch);
+        // While the first entry is compared, its object comes.
+        fill(&state, cursor, batch, |hint| self.heaps.touch(hint));
         if batch.is_full() {
             cursor.pass(batch.get(batch.len() - 1));
         } else if unbounded {
@@ -229,15 +347,22 @@ impl Memory {
 }
 
 /// Appends the entries of an indexlet that are in the cursor's range, up to the batch's limit.
-pub(super) fn fill(state: &IndexletState, cursor: &Cursor, batch: &mut Batch) {
+/// Calls `soon` with a hint that is likely to be the first.
+pub(super) fn fill(
+    state: &IndexletState,
+    cursor: &Cursor,
+    batch: &mut Batch,
+    soon: impl FnOnce(Hint),
+) {
     let from = match (cursor.from_seen, cursor.from.is_empty()) {
         (true, _) => Bound::Excluded(&cursor.from[..]),
         (false, false) => Bound::Included(&cursor.from[..]),
         (false, true) => Bound::Unbounded,
     };
     let to = cursor.upper().map_or(Bound::Unbounded, Bound::Excluded);
-    state.tree.scan(from, to, cursor.direction, |entry| {
-        batch.push(entry);
+    let soon = |word| soon(Hint::from_word(word));
+    state.tree.scan(from, to, cursor.direction, soon, |entry, word| {
+        batch.push(entry, Hint::from_word(word));
         if batch.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
 }

@@ -117,6 +117,9 @@ impl Memory {
         for slot in &layout.indexes {
             slot.parts.indexlets().for_each(|indexlet| self.close_indexlet(indexlet));
         }
+        let before_bytes = self.heaps.memory_bytes();
+        self.heaps.clear();
+        self.budget.count(before_bytes, self.heaps.memory_bytes());
     }
 
     /// Splits the indexlet of an entry in its middle if it is still too large. If another change
@@ -232,7 +235,7 @@ impl Memory {
             return false;
         }
         let before_bytes = state.memory_bytes();
-        let target = state.split(&self.switches);
+        let target = state.split(&self.heaps.read(hash), &self.switches);
         let (suffix, depth) = (state.suffix | 1 << (state.depth - 1), state.depth);
         let after_bytes = state.memory_bytes() + target.read().memory_bytes();
         self.budget.count(before_bytes, after_bytes);
@@ -255,9 +258,15 @@ impl Memory {
 fn copy_from(state: &IndexletState, bound: &[u8]) -> Tree {
     let mut copy = Tree::new();
     let from = std::ops::Bound::Included(bound);
-    state.tree.scan(from, std::ops::Bound::Unbounded, Direction::Forward, |entry| {
-        copy.insert(entry);
-        std::ops::ControlFlow::Continue(())
-    });
+    state.tree.scan(
+        from,
+        std::ops::Bound::Unbounded,
+        Direction::Forward,
+        |_| (),
+        |entry, word| {
+            copy.insert(entry, word);
+            std::ops::ControlFlow::Continue(())
+        },
+    );
     copy
 }

@@ -1,14 +1,14 @@
 //! A tablet: the objects of one share of the hash space, behind a latch of its own.
 
-use std::ops::ControlFlow;
-
 use crossbeam_utils::CachePadded;
-use hashbrown::HashTable;
 
 use super::budget::Budget;
+use super::heap::{Heap, Place};
+use super::load::Share;
+use super::places::Places;
 use crate::mutant::{Mutant, Switches};
 use crate::object::{self, ObjectRef};
-use crate::substrate::{Commit, Committed, Refused};
+use crate::substrate::{Commit, Committed, Hint, Refused};
 use crate::sync::{RwLock, RwLockReadGuard};
 
 /// Bits of the tablet number that a new table's tablets share out among them.
@@ -35,8 +35,8 @@ pub(super) struct TabletState {
     /// The greatest version given here; never goes back, so that no version of a primary key is
     /// given twice, its object being removed in between or not.
     version: u64,
-    objects: HashTable<Box<[u8]>>,
-    object_bytes: usize,
+    /// Where the objects are in the tablet's heap, by hash of the primary key.
+    objects: Places,
 }
 
 /// What a durable write has been given before it is logged.
@@ -48,32 +48,30 @@ pub(super) struct Reserved {
 }
 
 impl Tablet {
-    /// A tablet of objects with their hashes, no two of the same primary key.
+    /// A tablet of objects, no two of the same primary key.
     pub(super) fn load(
         suffix: u32,
         depth: u32,
-        loaded: Vec<(u64, Box<[u8]>)>,
+        share: &Share,
         version: u64,
+        heap: &mut Heap,
+        switches: &Switches,
     ) -> Tablet {
-        let mut objects = HashTable::with_capacity(loaded.len());
-        let mut object_bytes = 0;
-        for (hash, bytes) in loaded {
-            object_bytes += allocation_bytes(bytes.len());
+        let objects = Places::with_capacity(share.len());
+        let mut state = TabletState { suffix, depth, generation: 0, version, objects };
+        for (hash, bytes) in share.objects() {
+            let collides = state.places(hash, heap, switches).next().is_some();
+            heap.collides |= collides;
+            let place = heap.put(bytes);
             // The room is there already: nothing is hashed again.
-            objects.insert_unique(hash, bytes, |_| hash);
+            state.objects.insert(hash, place, |_| hash);
         }
-        Tablet::of(TabletState { suffix, depth, generation: 0, version, objects, object_bytes })
+        Tablet::of(state)
     }
 
     pub(super) fn new(suffix: u32, depth: u32) -> Tablet {
-        Tablet::of(TabletState {
-            suffix,
-            depth,
-            generation: 0,
-            version: 0,
-            objects: HashTable::new(),
-            object_bytes: 0,
-        })
+        let objects = Places::default();
+        Tablet::of(TabletState { suffix, depth, generation: 0, version: 0, objects })
     }
 
     fn of(state: TabletState) -> Tablet {
@@ -102,28 +100,37 @@ impl TabletState {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.object_bytes + self.objects.allocation_size()
+        self.objects.memory_bytes()
     }
 
-    /// Visits the objects of a hash.
+    /// Where the objects of a hash are.
     #[inline]
-    pub(super) fn visit(
-        &self,
+    pub(super) fn places<'a>(
+        &'a self,
         hash: u64,
-        switches: &Switches,
-        mut visit: impl FnMut(ObjectRef<'_>) -> ControlFlow<()>,
-    ) {
-        for bytes in self.objects.iter_hash(hash) {
-            let object = ObjectRef::new(bytes);
-            if switches.hash(object.primary()) == hash && visit(object).is_break() {
-                return;
-            }
+        heap: &'a Heap,
+        switches: &'a Switches,
+    ) -> impl Iterator<Item = Place> + 'a {
+        self.objects.candidates(hash).filter(move |place| hash_of(heap, *place, switches) == hash)
+    }
+
+    fn find(&self, commit: &Commit<'_>, heap: &Heap) -> Option<Place> {
+        let is_it = |place: &Place| ObjectRef::new(heap.get(*place)).primary() == commit.primary;
+        self.objects.candidates(commit.hash).find(is_it)
+    }
+
+    /// A hint at where the object of a commit will be.
+    pub(super) fn guess(&self, commit: &Commit<'_>, heap: &Heap) -> Hint {
+        let len = commit.object.map_or(0, <[u8]>::len);
+        match self.find(commit, heap).filter(|place| heap.has_room(*place, len)) {
+            Some(place) => heap.hint(place),
+            None => heap.next_hint(len),
         }
     }
 
     /// Appends the hashes of all objects.
-    pub(super) fn hashes(&self, switches: &Switches, hashes: &mut Vec<u64>) {
-        hashes.extend(self.objects.iter().map(|o| switches.hash(ObjectRef::new(o).primary())));
+    pub(super) fn hashes(&self, heap: &Heap, switches: &Switches, hashes: &mut Vec<u64>) {
+        hashes.extend(self.objects.iter().map(|place| hash_of(heap, place, switches)));
     }
 
     /// Checks a change that is to be logged, and takes a version for it: [`TabletState::commit`]
@@ -131,98 +138,124 @@ impl TabletState {
     pub(super) fn reserve(
         &mut self,
         commit: &Commit<'_>,
+        heap: &Heap,
         switches: &Switches,
         budget: &Budget,
     ) -> Result<Reserved, Refused> {
         if self.generation > commit.generation && !switches.on(Mutant::NoSchemaBarrier) {
             return Err(Refused::Schema);
         }
-        let slot = self
-            .objects
-            .find(commit.hash, |bytes| ObjectRef::new(bytes).primary() == commit.primary);
-        let current = slot.map(|bytes| ObjectRef::new(bytes).version());
+        let place = self.find(commit, heap);
+        let current = place.map(|place| ObjectRef::new(heap.get(place)).version());
         commit.expected.check(current)?;
-        let old = slot.map_or(0, |bytes| allocation_bytes(bytes.len()));
         if let Some(image) = commit.object {
-            budget.admit(allocation_bytes(image.len()).saturating_sub(old))?;
+            self.admit(place, image, heap, budget)?;
             self.version += 1;
         }
         Ok(Reserved { version: self.version, current })
+    }
+
+    /// Refuses an object for which there is no memory.
+    fn admit(
+        &self,
+        place: Option<Place>,
+        image: &[u8],
+        heap: &Heap,
+        budget: &Budget,
+    ) -> Result<(), Refused> {
+        if place.is_some_and(|place| heap.has_room(place, image.len())) {
+            return Ok(());
+        }
+        if heap.is_full() {
+            let full_bytes = heap.memory_bytes() as u64;
+            return Err(Refused::Memory { used_bytes: full_bytes, limit_bytes: full_bytes });
+        }
+        let table = if place.is_none() { self.objects.growth() } else { 0 };
+        budget.admit(heap.growth(image.len()) + table)
     }
 
     /// Puts, replaces or removes an object.
     pub(super) fn commit(
         &mut self,
         commit: &Commit<'_>,
+        heap: &mut Heap,
         switches: &Switches,
         budget: &Budget,
     ) -> Result<Committed, Refused> {
         if self.generation > commit.generation && !switches.on(Mutant::NoSchemaBarrier) {
             return Err(Refused::Schema);
         }
-        let before_bytes = self.memory_bytes();
-        let slot = self
-            .objects
-            .find_entry(commit.hash, |bytes| ObjectRef::new(bytes).primary() == commit.primary);
-        let current = slot.as_ref().ok().map(|slot| ObjectRef::new(slot.get()).version());
+        let place = self.find(commit, heap);
+        let current = place.map(|place| ObjectRef::new(heap.get(place)).version());
         commit.expected.check(current)?;
         let Some(image) = commit.object else {
-            if let Ok(slot) = slot {
-                let (old, _) = slot.remove();
-                self.object_bytes -= allocation_bytes(old.len());
-                if switches.on(Mutant::VersionsStartAnew) && self.objects.is_empty() {
-                    self.version = 0;
-                }
+            if let Some(place) = place {
+                self.remove(commit.hash, place, heap, switches);
             }
-            budget.count(before_bytes, self.memory_bytes());
-            return Ok(Committed { version: current, grown: false });
+            return Ok(Committed { version: current, grown: false, dirty: false });
         };
-        let version = commit.version.unwrap_or(self.version + 1);
         // What has been reserved has been admitted.
-        let admit = |bytes| if commit.version.is_some() { Ok(()) } else { budget.admit(bytes) };
-        match slot {
-            Ok(mut slot) if slot.get().len() == image.len() => {
-                let bytes = slot.get_mut();
-                bytes.copy_from_slice(image);
-                object::set_version(bytes, version);
-            }
-            Ok(mut slot) => {
-                let (old, new) =
-                    (allocation_bytes(slot.get().len()), allocation_bytes(image.len()));
-                admit(new.saturating_sub(old))?;
-                *slot.get_mut() = versioned(image, version);
-                self.object_bytes = self.object_bytes - old + new;
-            }
-            Err(_) => {
-                let growing = self.objects.len() == self.objects.capacity();
-                let table = if growing { self.objects.allocation_size().max(128) } else { 0 };
-                let new = allocation_bytes(image.len());
-                admit(new + table)?;
-                self.objects.insert_unique(commit.hash, versioned(image, version), |bytes| {
-                    switches.hash(ObjectRef::new(bytes).primary())
-                });
-                self.object_bytes += new;
-            }
+        if commit.version.is_none() {
+            self.admit(place, image, heap, budget)?;
         }
+        let version = commit.version.unwrap_or(self.version + 1);
+        let place = self.put(commit.hash, place, image, heap, switches);
+        object::set_version(heap.get_mut(place), version);
         self.version = self.version.max(version);
-        budget.count(before_bytes, self.memory_bytes());
-        Ok(Committed { version: Some(version), grown: false })
+        Ok(Committed { version: Some(version), grown: false, dirty: false })
     }
 
-    /// Gives away the objects of one more bit of the tablet number.
-    pub(super) fn split(&mut self, switches: &Switches) -> Tablet {
-        let bit = 1 << self.depth;
-        let hash = |bytes: &[u8]| switches.hash(ObjectRef::new(bytes).primary());
-        let goes = |bytes: &[u8]| number(hash(bytes)) & bit != 0;
-        let going = self.objects.iter().filter(|bytes| goes(bytes)).count();
-        let mut upper = HashTable::with_capacity(going);
-        let mut upper_bytes = 0;
-        for bytes in self.objects.extract_if(|bytes| goes(bytes)) {
-            upper_bytes += allocation_bytes(bytes.len());
-            upper.insert_unique(hash(&bytes), bytes, |bytes| hash(bytes));
+    fn put(
+        &mut self,
+        hash: u64,
+        old: Option<Place>,
+        image: &[u8],
+        heap: &mut Heap,
+        switches: &Switches,
+    ) -> Place {
+        if let Some(old) = old.filter(|old| heap.has_room(*old, image.len())) {
+            heap.replace(old, image);
+            return old;
         }
-        self.objects.shrink_to_fit(|bytes| hash(bytes));
-        self.object_bytes -= upper_bytes;
+        if old.is_none() {
+            let collides = self.places(hash, heap, switches).next().is_some();
+            heap.collides |= collides;
+        }
+        let new = heap.put(image);
+        match old {
+            Some(old) => {
+                self.objects.replace(hash, old, new);
+                heap.free(old);
+            }
+            None => {
+                self.objects.insert(hash, new, |place| hash_of(heap, place, switches));
+            }
+        }
+        new
+    }
+
+    /// Moves an object to where memory is in use, if it is still where it was.
+    pub(super) fn relocate(&mut self, hash: u64, place: Place, heap: &mut Heap) {
+        if self.objects.contains(hash, place) {
+            let new = heap.relocate(place);
+            self.objects.replace(hash, place, new);
+        }
+    }
+
+    fn remove(&mut self, hash: u64, place: Place, heap: &mut Heap, switches: &Switches) {
+        self.objects.remove(hash, place);
+        heap.free(place);
+        if switches.on(Mutant::VersionsStartAnew) && self.objects.len() == 0 {
+            self.version = 0;
+        }
+    }
+
+    /// Gives away the objects of one more bit of the tablet number. The heap stays the same.
+    pub(super) fn split(&mut self, heap: &Heap, switches: &Switches) -> Tablet {
+        let bit = 1 << self.depth;
+        let upper = self
+            .objects
+            .split(|place| hash_of(heap, place, switches), |hash| number(hash) & bit == 0);
         self.depth += 1;
         Tablet::of(TabletState {
             suffix: self.suffix | bit,
@@ -230,25 +263,16 @@ impl TabletState {
             generation: self.generation,
             version: self.version,
             objects: upper,
-            object_bytes: upper_bytes,
         })
     }
 
-    /// Frees everything, and refuses every commit from now on.
+    /// Refuses every commit from now on, and every read finds nothing.
     pub(super) fn close(&mut self) {
         self.generation = u64::MAX;
-        self.objects = HashTable::new();
-        self.object_bytes = 0;
+        self.objects = Places::default();
     }
 }
 
-fn versioned(image: &[u8], version: u64) -> Box<[u8]> {
-    let mut bytes: Box<[u8]> = image.into();
-    object::set_version(&mut bytes, version);
-    bytes
-}
-
-/// What the usual allocators take for so many bytes: a header of 8, rounded up to 16.
-pub(super) fn allocation_bytes(bytes: usize) -> usize {
-    (bytes + 8).next_multiple_of(16).max(32)
+fn hash_of(heap: &Heap, place: Place, switches: &Switches) -> u64 {
+    switches.hash(ObjectRef::new(heap.get(place)).primary())
 }

@@ -20,6 +20,8 @@ use crate::tree::Direction;
 
 /// Most entries scanned at once: the time that an indexlet's writers may have to wait.
 const BATCH: usize = 64;
+/// How many objects are asked for before they are needed.
+const AHEAD: usize = 6;
 
 /// An object found, and the key it was found under.
 #[derive(Clone, Copy, Debug)]
@@ -119,13 +121,20 @@ impl Search {
             // An unbroken repetition would never end.
             self.cursor.done |= batch.len() < batch.limit || batch.len() < 2;
         }
+        // The scan has asked for the first.
+        for hint in batch.hints_from(1).iter().take(AHEAD) {
+            substrate.touch(*hint);
+        }
         for i in 0..batch.len() {
+            if let Some(hint) = batch.hints_from(i + 1 + AHEAD).first() {
+                substrate.touch(*hint);
+            }
             let found = batch.get(i);
             let hash = entry::hash(found);
             let key = entry::key(found, key);
             objects.clear();
             spans.clear();
-            substrate.read(&mut view, hash, |object| {
+            let better = substrate.read_hinted(&mut view, hash, batch.hint(i), |object| {
                 let borne = object.bears(self.index, key) || switches.on(Mutant::NoFilter);
                 let exact = as_scanned.as_ref().is_none_or(|v| v.contains(&object.version()));
                 if borne && exact && self.is_behind(found, object.primary()) {
@@ -133,8 +142,10 @@ impl Search {
                     objects.extend_from_slice(object.bytes());
                     spans.push((start, objects.len()));
                 }
-                ControlFlow::Continue(())
             });
+            if let Some(hint) = better {
+                substrate.mend(self.index, found, hint);
+            }
             if spans.len() > 1 {
                 self.order(objects, spans);
             }

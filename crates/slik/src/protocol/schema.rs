@@ -1,13 +1,11 @@
 //! Creating and dropping indexes while the table is in use.
 
-use std::ops::ControlFlow;
-
 use crate::entry;
 use crate::error::Error;
 use crate::mutant::Mutant;
 use crate::schema::IndexId;
 use crate::scratch::WriteScratch;
-use crate::substrate::{HashCursor, Refused, Substrate};
+use crate::substrate::{HashCursor, Hint, Refused, Substrate};
 
 /// Creates an index and fills it from the objects there are; readable when this returns.
 ///
@@ -63,20 +61,20 @@ fn fill_one<S: Substrate>(
     let lock = (!unlocked).then(|| substrate.lock_key(hash));
     // The index's keys of all objects of the hash, each behind its length.
     scratch.old.clear();
-    substrate.read(&mut substrate.view(), hash, |object| {
+    let hint = substrate.read_hinted(&mut substrate.view(), hash, Hint::NONE, |object| {
         for (_, key) in object.keys().filter(|&(i, _)| i == index) {
             scratch.old.extend_from_slice(&(key.len() as u16).to_le_bytes());
             scratch.old.extend_from_slice(key);
         }
-        ControlFlow::Continue(())
     });
+    let hint = hint.unwrap_or(Hint::NONE);
     let mut rest = &scratch.old[..];
     let mut grown = false;
     while let [low, high, more @ ..] = rest {
         let (key, after) = more.split_at(usize::from(u16::from_le_bytes([*low, *high])));
         rest = after;
         entry::encode(key, hash, &mut scratch.entry);
-        grown |= substrate.insert_entry(index, &scratch.entry)?;
+        grown |= substrate.insert_entry(index, &scratch.entry, hint)?;
     }
     drop(lock);
     if grown {

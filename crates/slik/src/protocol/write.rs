@@ -146,14 +146,18 @@ impl<S: Substrate> Write<'_, S> {
     }
 
     fn commit(&self, scratch: &WriteScratch) -> Result<Committed, Refused> {
-        self.substrate.commit(Commit {
+        self.substrate.commit(self.intent(scratch))
+    }
+
+    fn intent<'a>(&'a self, scratch: &'a WriteScratch) -> Commit<'a> {
+        Commit {
             hash: self.hash,
             primary: self.primary,
             object: self.put.then_some(&scratch.image),
             expected: self.expected,
             generation: scratch.schema.generation,
             version: None,
-        })
+        }
     }
 
     /// Inserts the entries of the keys that the old object does not bear.
@@ -161,13 +165,14 @@ impl<S: Substrate> Write<'_, S> {
         if !self.put {
             return Ok(());
         }
+        let hint = self.substrate.guess(&self.intent(scratch));
         for (index, key) in ObjectRef::new(&scratch.image).keys() {
             let borne = had_object && ObjectRef::new(&scratch.old).bears(index, key);
             if borne || !scratch.schema.has(index) {
                 continue;
             }
             entry::encode(key, self.hash, &mut scratch.entry);
-            if self.substrate.insert_entry(index, &scratch.entry)? {
+            if self.substrate.insert_entry(index, &scratch.entry, hint)? {
                 self.grown = Some(index);
                 scratch.grown.clone_from(&scratch.entry);
             }

@@ -3,14 +3,12 @@
 
 use std::ops::Index;
 
-use super::page::Page;
-
 /// No node: the end of a chain of leaves.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// What an arena holds.
 pub(super) trait Node: Default {
-    fn page(&self) -> &Page;
+    fn page_bytes(&self) -> usize;
 }
 
 pub(super) struct Arena<T> {
@@ -31,7 +29,7 @@ impl<T: Node> Arena<T> {
             self.change(number, |freed| *freed = node);
             return number;
         }
-        self.page_bytes += node.page().memory_bytes();
+        self.page_bytes += node.page_bytes();
         let number = u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes fit in memory");
         if self.nodes.len() == self.nodes.capacity() {
             // A quarter at a time: doubling would leave up to half of the arena unused.
@@ -51,9 +49,9 @@ impl<T: Node> Arena<T> {
     #[inline]
     pub(super) fn change<R>(&mut self, number: u32, change: impl FnOnce(&mut T) -> R) -> R {
         let node = &mut self.nodes[number as usize];
-        let before = node.page().memory_bytes();
+        let before = node.page_bytes();
         let result = change(node);
-        self.page_bytes = self.page_bytes - before + node.page().memory_bytes();
+        self.page_bytes = self.page_bytes - before + node.page_bytes();
         result
     }
 

@@ -68,11 +68,11 @@ impl Walk<'_> {
 }
 
 fn check_bytes<T: Node>(arena: &Arena<T>) {
-    let pages: usize = arena.iter().map(|node| node.page().memory_bytes()).sum();
+    let pages: usize = arena.iter().map(|node| node.page_bytes()).sum();
     assert_eq!(arena.page_bytes(), pages, "bytes of pages");
 }
 
-fn check_page(page: &Page, from: Option<&[u8]>, to: Option<&[u8]>) {
+fn check_page<const WORDS: usize>(page: &Page<WORDS>, from: Option<&[u8]>, to: Option<&[u8]>) {
     let strings: Vec<Vec<u8>> = (0..page.len()).map(|at| page.entry(at)).collect();
     assert!(strings.is_sorted_by(|left, right| left < right), "order and distinctness");
     for (at, string) in strings.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::arena::NONE;
 use super::node::{Inner, Leaf};
-use super::page::{FIXED, Page};
+use super::page::{Page, WORD};
 use super::{Limits, Tree, separator};
 
 impl Tree {
@@ -31,7 +31,7 @@ impl Tree {
     }
 
     /// A set with the entries of the pages, which are in order.
-    fn from_pages(mut pages: Vec<Page>, limits: Limits) -> Tree {
+    fn from_pages(mut pages: Vec<Page<WORD>>, limits: Limits) -> Tree {
         pages.retain(|page| page.len() > 0);
         let mut tree = Tree::with_limits(limits);
         let mut nodes: Vec<Bounded> = Vec::with_capacity(pages.len());
@@ -79,7 +79,7 @@ impl Tree {
                 children = 1;
                 bytes = 0;
             } else {
-                bytes += FIXED + from.len();
+                bytes += Page::<0>::FIXED + from.len();
                 parent.insert_after(children - 1, &from, number);
                 children += 1;
             }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::page::{BLOCK, FIXED, HEAD, Page, Piece, shared_len};
+use super::page::{BLOCK, HEAD, Page, Piece, shared_len};
 
 /// A full page grows by one part in this many.
 const GROWTH: usize = 8;
@@ -14,9 +14,9 @@ const MOST_SPARE: usize = 1024;
 /// A page smaller than this is not worth shrinking, in bytes.
 const SMALL: usize = 512;
 
-impl Page {
+impl<const WORDS: usize> Page<WORDS> {
     /// Puts a string at `at`, where [`Page::find`] said it belongs. O(page).
-    pub(super) fn insert(&mut self, at: usize, string: &[u8]) {
+    pub(super) fn insert(&mut self, at: usize, string: &[u8], word: u64) {
         // An emptied page has no use for the prefix it had.
         let shared = if self.len() == 0 { 0 } else { self.prefix_shared_with(string) };
         if shared < self.prefix_len() {
@@ -24,7 +24,7 @@ impl Page {
         }
         let piece = Piece::of(&string[self.prefix_len()..]);
         if self.has_room(piece.tail.len()) {
-            self.place(at, piece);
+            self.place(at, piece, word);
             return;
         }
         // The page moves anyway: the time to see whether its strings share more than before.
@@ -34,7 +34,7 @@ impl Page {
         };
         let more = 1 + self.len() / GROWTH;
         *self = self.recoded(0..self.len(), self.prefix_len() + gained, piece.tail.len(), more);
-        self.place(at, Piece::of(&string[self.prefix_len()..]));
+        self.place(at, Piece::of(&string[self.prefix_len()..]), word);
     }
 
     /// Takes out the string at `at`. O(page).
@@ -46,13 +46,13 @@ impl Page {
     }
 
     /// A page of the strings in `range`, with the longest prefix they share.
-    pub(super) fn copy(&self, range: Range<usize>) -> Page {
+    pub(super) fn copy(&self, range: Range<usize>) -> Self {
         let gained = if range.len() < 2 { 0 } else { self.shared_in(range.clone()) };
         self.recoded(range, self.prefix_len() + gained, 0, 1)
     }
 
     /// A page of the strings of both, those of `right` being above.
-    pub(super) fn joined(&self, right: &Page) -> Page {
+    pub(super) fn joined(&self, right: &Self) -> Self {
         if self.len() == 0 || right.len() == 0 {
             let only = if self.len() == 0 { right } else { self };
             return only.copy(0..only.len());
@@ -77,7 +77,7 @@ impl Page {
     pub(super) fn used_bytes_with(&self, string: &[u8]) -> usize {
         let shared = self.prefix_shared_with(string);
         let lost = self.prefix_len() - shared;
-        self.used_bytes() + self.len() * lost + FIXED + string.len() - shared
+        self.used_bytes() + self.len() * lost + Self::FIXED + string.len() - shared
     }
 
     /// How many bytes of the prefix the string begins with.
@@ -96,7 +96,7 @@ impl Page {
 
     /// A page of the strings in `range`, which share a prefix of `prefix_len` bytes, with room
     /// for `more` others (rounded up to whole blocks), of which one has a tail of `tail` bytes.
-    fn recoded(&self, range: Range<usize>, prefix_len: usize, tail: usize, more: usize) -> Page {
+    fn recoded(&self, range: Range<usize>, prefix_len: usize, tail: usize, more: usize) -> Self {
         let count = range.len();
         let tails = self.tails_with(range.clone(), prefix_len);
         let capacity = (count + more).next_multiple_of(BLOCK);
@@ -117,11 +117,12 @@ impl Page {
 
     /// Appends strings of another page, which begin with the prefix of this one, and for which
     /// there is room.
-    fn push_all(&mut self, from: &Page, range: Range<usize>, string: &mut Vec<u8>) {
+    fn push_all(&mut self, from: &Self, range: Range<usize>, string: &mut Vec<u8>) {
         for at in range {
             string.clear();
             from.write_entry(at, string);
-            self.place(self.len(), Piece::of(&string[self.prefix_len()..]));
+            let piece = Piece::of(&string[self.prefix_len()..]);
+            self.place(self.len(), piece, from.word(at));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::arena::NONE;
 use super::node::{Inner, Leaf, Step};
-use super::page::{FIXED, Page};
+use super::page::{Page, WORD};
 use super::{LONGEST_ENTRY, Limits, Tree, separator};
 
 /// Where in the whole set a new string comes: at its ends more of the same are expected, and a
@@ -26,26 +26,40 @@ impl Arrival {
 }
 
 impl Tree {
-    /// Puts an entry in; `false` if it was there. O(log n).
+    /// Puts an entry in with its word; `false` if it was there, and it has the word now. O(log n).
     ///
     /// # Panics
     /// If the entry is longer than [`LONGEST_ENTRY`]: the owner limits its keys.
-    pub(crate) fn insert(&mut self, entry: &[u8]) -> bool {
+    pub(crate) fn insert(&mut self, entry: &[u8], word: u64) -> bool {
         assert!(entry.len() <= LONGEST_ENTRY, "an entry has at most {LONGEST_ENTRY} bytes");
         let leaf = self.leaf_of(entry);
         let page = &self.leaves[leaf].page;
-        let Err(at) = page.find(entry) else { return false };
+        let at = match page.find(entry) {
+            Ok(at) => {
+                self.leaves.change(leaf, |leaf| leaf.page.set_word(at, word));
+                return false;
+            }
+            Err(at) => at,
+        };
         if fits(page, entry, &self.limits) {
-            self.leaves.change(leaf, |leaf| leaf.page.insert(at, entry));
+            self.leaves.change(leaf, |leaf| leaf.page.insert(at, entry, word));
         } else {
-            self.insert_by_splitting(entry, at);
+            self.insert_by_splitting(entry, word, at);
         }
         self.len += 1;
         true
     }
 
+    /// Gives an entry another word; `false` if it is not there. O(log n).
+    pub(crate) fn set_word(&mut self, entry: &[u8], word: u64) -> bool {
+        let leaf = self.leaf_of(entry);
+        let Ok(at) = self.leaves[leaf].page.find(entry) else { return false };
+        self.leaves.change(leaf, |leaf| leaf.page.set_word(at, word));
+        true
+    }
+
     /// Splits the entry's leaf in two and puts it in one of them, at `at` of the old leaf.
-    fn insert_by_splitting(&mut self, entry: &[u8], at: usize) {
+    fn insert_by_splitting(&mut self, entry: &[u8], word: u64, at: usize) {
         let (path, number) = self.path_to(entry);
         let leaf = &self.leaves[number];
         let arrival = match at {
@@ -53,7 +67,7 @@ impl Tree {
             0 if leaf.previous == NONE => Arrival::First,
             _ => Arrival::Inside,
         };
-        let (left, right) = split_with(&leaf.page, at, entry, arrival);
+        let (left, right) = split_with(&leaf.page, at, entry, word, arrival);
         let separator = separator(&left.entry(left.len() - 1), &right.entry(0));
 
         let next = leaf.next;
@@ -101,13 +115,19 @@ impl Tree {
 }
 
 /// Whether the page may take the string without a split.
-fn fits(page: &Page, string: &[u8], limits: &Limits) -> bool {
+fn fits(page: &Page<WORD>, string: &[u8], limits: &Limits) -> bool {
     page.len() < limits.leaf_entries
         && (page.len() == 0 || page.used_bytes_with(string) <= limits.leaf_bytes)
 }
 
 /// The strings of a page, and one more that belongs at `at`, in two pages, neither empty.
-fn split_with(page: &Page, at: usize, string: &[u8], arrival: Arrival) -> (Page, Page) {
+fn split_with(
+    page: &Page<WORD>,
+    at: usize,
+    string: &[u8],
+    word: u64,
+    arrival: Arrival,
+) -> (Page<WORD>, Page<WORD>) {
     let count = page.len();
     let cut = if page.prefix_shared_with(string) < page.prefix_len() {
         // It is below or above all of the page, whose prefix would get shorter for its sake.
@@ -118,25 +138,25 @@ fn split_with(page: &Page, at: usize, string: &[u8], arrival: Arrival) -> (Page,
     let mut left = page.copy(0..if at < cut { cut - 1 } else { cut });
     let mut right = page.copy(left.len()..count);
     if at < cut {
-        left.insert(at, string);
+        left.insert(at, string, word);
     } else {
-        right.insert(at - cut, string);
+        right.insert(at - cut, string, word);
     }
     (left, right)
 }
 
 /// How many strings, the new one at `at` counted, go to the left of a split: those with the
 /// arrival's share of the bytes, and at least one to either side.
-fn cut_with(page: &Page, at: usize, string: &[u8], arrival: Arrival) -> usize {
+fn cut_with(page: &Page<WORD>, at: usize, string: &[u8], arrival: Arrival) -> usize {
     let count = page.len();
-    let new = FIXED + string.len() - page.prefix_len();
+    let new = Page::<WORD>::FIXED + string.len() - page.prefix_len();
     let share = arrival.left_share(page.used_bytes() - page.prefix_len() + new);
     let mut bytes = 0;
     for cut in 0..count {
         bytes += match cut {
-            _ if cut < at => FIXED + page.piece(cut).tail.len(),
+            _ if cut < at => Page::<WORD>::FIXED + page.piece(cut).tail.len(),
             _ if cut == at => new,
-            _ => FIXED + page.piece(cut - 1).tail.len(),
+            _ => Page::<WORD>::FIXED + page.piece(cut - 1).tail.len(),
         };
         if bytes >= share {
             return cut + 1;
@@ -146,12 +166,12 @@ fn cut_with(page: &Page, at: usize, string: &[u8], arrival: Arrival) -> usize {
 }
 
 /// The separator of an inner node that goes up when it splits; at least one stays on either side.
-fn middle_of(separators: &Page, arrival: Arrival) -> usize {
+fn middle_of(separators: &Page<0>, arrival: Arrival) -> usize {
     let count = separators.len();
     let share = arrival.left_share(separators.used_bytes() - separators.prefix_len());
     let mut bytes = 0;
     let at = (0..count).find(|at| {
-        bytes += FIXED + separators.piece(*at).tail.len();
+        bytes += Page::<0>::FIXED + separators.piece(*at).tail.len();
         bytes >= share
     });
     at.unwrap_or(count).clamp(1, count - 2)

@@ -2,12 +2,13 @@
 //! its children.
 
 use super::arena::{NONE, Node};
+use super::page::WORD;
 use super::{MOST_CHILDREN, Page};
 
 /// Entries in order. Only the root may be an empty leaf. Two fit a cache line.
 #[repr(align(32))]
 pub(super) struct Leaf {
-    pub(super) page: Page,
+    pub(super) page: Page<WORD>,
     pub(super) previous: u32,
     pub(super) next: u32,
 }
@@ -20,15 +21,15 @@ impl Default for Leaf {
 
 impl Node for Leaf {
     #[inline]
-    fn page(&self) -> &Page {
-        &self.page
+    fn page_bytes(&self) -> usize {
+        self.page.memory_bytes()
     }
 }
 
 /// One child more than separators; the entries under child `i` are at or above separator
 /// `i - 1` and below separator `i`.
 pub(super) struct Inner {
-    pub(super) separators: Page,
+    pub(super) separators: Page<0>,
     /// In place rather than in a vector of its own, for one cache miss less in each level. One
     /// place more than children, for the one that makes the node split.
     pub(super) children: [u32; MOST_CHILDREN + 1],
@@ -41,8 +42,8 @@ impl Default for Inner {
 }
 
 impl Node for Inner {
-    fn page(&self) -> &Page {
-        &self.separators
+    fn page_bytes(&self) -> usize {
+        self.separators.memory_bytes()
     }
 }
 
@@ -66,7 +67,7 @@ impl Inner {
         let end = self.separators.len() + 1;
         self.children.copy_within(place + 1..end, place + 2);
         self.children[place + 1] = child;
-        self.separators.insert(place, separator);
+        self.separators.insert(place, separator, 0);
     }
 
     /// Forgets the child at `place` and the separator beside it (the one on its left, for the
@@ -94,7 +95,7 @@ impl Inner {
         let end = self.separators.len() + 1;
         let taken = right.children();
         self.children[end..end + taken.len()].copy_from_slice(taken);
-        self.separators.insert(end - 1, separator);
+        self.separators.insert(end - 1, separator, 0);
         self.separators = self.separators.joined(&right.separators);
     }
 }

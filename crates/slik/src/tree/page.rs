@@ -1,7 +1,9 @@
-//! The layout of a page, a sorted run of distinct byte strings in one allocation.
+//! The layout of a page, a sorted run of distinct byte strings in one allocation, each with a word
+//! of the owner's if the page is of a leaf.
 //!
 //! ```text
-//! head of the prefix: u64 │ heads: capacity x u64 │ slots: capacity x u32 │ prefix │ tails … spare
+//! head of the prefix: u64 │ heads: capacity x u64 │ words: capacity x u64 │ slots: capacity x u32
+//! │ prefix │ tails … spare
 //! ```
 //!
 //! The bytes that all strings of the page begin with, the prefix, are kept once (prefix
@@ -28,8 +30,8 @@ const SLOT: usize = 4;
 const LINE: usize = 64;
 /// Heads in a block: as many as a cache line has.
 pub(super) const BLOCK: usize = 8;
-/// What a string costs apart from its tail, in bytes.
-pub(super) const FIXED: usize = HEAD + SLOT;
+/// Bytes of a word, in pages that have words.
+pub(super) const WORD: usize = 8;
 
 const LENGTH_BITS: u32 = 4;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
@@ -38,7 +40,7 @@ pub(super) const MOST_TAILS: usize = (1 << (32 - LENGTH_BITS)) - 1;
 
 /// Kept small, because the pages of all leaves are looked up through their `Page`s: lengths that
 /// the data tell are not repeated here.
-pub(super) struct Page {
+pub(super) struct Page<const WORDS: usize> {
     data: Box<[u8]>,
     prefix_len: u32,
     count: u16,
@@ -78,21 +80,24 @@ pub(super) fn shared_len(left: &[u8], right: &[u8]) -> usize {
     left.iter().zip(right).take_while(|(left, right)| left == right).count()
 }
 
-impl Default for Page {
-    fn default() -> Page {
+impl<const WORDS: usize> Default for Page<WORDS> {
+    fn default() -> Self {
         Page::with_room(&[], 0, 0)
     }
 }
 
-impl Page {
+impl<const WORDS: usize> Page<WORDS> {
+    /// What a string costs apart from its tail, in bytes.
+    pub(super) const FIXED: usize = HEAD + WORDS + SLOT;
+
     /// An empty page with room for `capacity` strings (rounded up to whole blocks) that begin
     /// with `prefix` and have `tails` bytes after their heads.
-    pub(super) fn with_room(prefix: &[u8], capacity: usize, tails: usize) -> Page {
+    pub(super) fn with_room(prefix: &[u8], capacity: usize, tails: usize) -> Self {
         let capacity = capacity.next_multiple_of(BLOCK);
-        let mut data = Vec::with_capacity(HEAD + capacity * FIXED + prefix.len() + tails);
+        let mut data = Vec::with_capacity(HEAD + capacity * Self::FIXED + prefix.len() + tails);
         data.extend_from_slice(&Piece::of(prefix).head.to_ne_bytes());
         data.resize(HEAD + capacity * HEAD, 0xFF);
-        data.resize(HEAD + capacity * FIXED, 0);
+        data.resize(HEAD + capacity * Self::FIXED, 0);
         data.extend_from_slice(prefix);
         data.resize(data.capacity(), 0);
         Page {
@@ -105,9 +110,9 @@ impl Page {
 
     /// The strings of `range`, with the same prefix, in a page with room as in
     /// [`Page::with_room`].
-    pub(super) fn copied(&self, range: Range<usize>, capacity: usize, tails: usize) -> Page {
+    pub(super) fn copied(&self, range: Range<usize>, capacity: usize, tails: usize) -> Self {
         let capacity = capacity.next_multiple_of(BLOCK);
-        let size = HEAD + capacity * FIXED + self.prefix_len() + tails;
+        let size = HEAD + capacity * Self::FIXED + self.prefix_len() + tails;
         let bytes = self.tail_start(range.start)..self.tail_start(range.end);
         let shift = (bytes.start as u32) << LENGTH_BITS;
 
@@ -115,10 +120,13 @@ impl Page {
         data.extend_from_slice(&self.prefix_head().to_ne_bytes());
         data.extend_from_slice(self.heads()[range.clone()].as_flattened());
         data.resize(HEAD + capacity * HEAD, 0xFF);
+        let words = self.words_start();
+        data.extend_from_slice(&self.data[words + range.start * WORDS..words + range.end * WORDS]);
+        data.resize(HEAD + capacity * (HEAD + WORDS), 0);
         for slot in &self.slots()[range.clone()] {
             data.extend_from_slice(&(u32::from_ne_bytes(*slot) - shift).to_ne_bytes());
         }
-        data.resize(HEAD + capacity * FIXED, 0);
+        data.resize(HEAD + capacity * Self::FIXED, 0);
         data.extend_from_slice(self.prefix());
         data.extend_from_slice(&self.tails()[bytes]);
         data.resize(size, 0);
@@ -142,7 +150,7 @@ impl Page {
 
     /// The bytes of the strings as stored, without spare room.
     pub(super) fn used_bytes(&self) -> usize {
-        self.len() * FIXED + self.prefix_len() + self.tails_bytes()
+        self.len() * Self::FIXED + self.prefix_len() + self.tails_bytes()
     }
 
     pub(super) fn tails_bytes(&self) -> usize {
@@ -192,14 +200,40 @@ impl Page {
         Some(rest)
     }
 
-    /// Asks for the cache lines of the slots, so that they come while heads are searched, and
-    /// not after. (A load that is kept though nobody wants its value: safe code has no
+    /// Asks for the cache lines of words and slots, so that they come while heads are searched,
+    /// and not after. (A load that is kept though nobody wants its value: safe code has no
     /// prefetch.)
     #[inline]
-    pub(super) fn touch_slots(&self) {
-        for slot in self.slots().iter().step_by(LINE / SLOT) {
-            black_box(u32::from_ne_bytes(*slot));
+    pub(super) fn touch(&self) {
+        let lines = &self.data[self.words_start()..self.slots_start() + self.capacity() * SLOT];
+        for line in lines.iter().step_by(LINE) {
+            black_box(*line);
         }
+    }
+
+    #[inline]
+    fn words_start(&self) -> usize {
+        HEAD + self.capacity() * HEAD
+    }
+
+    #[inline]
+    fn slots_start(&self) -> usize {
+        HEAD + self.capacity() * (HEAD + WORDS)
+    }
+
+    /// The word of a string; 0 in a page without words.
+    #[inline]
+    pub(super) fn word(&self, at: usize) -> u64 {
+        let start = self.words_start() + at * WORDS;
+        let mut word = [0; WORD];
+        word[..WORDS].copy_from_slice(&self.data[start..start + WORDS]);
+        u64::from_ne_bytes(word)
+    }
+
+    /// Gives a string another word. Of no effect in a page without words.
+    pub(super) fn set_word(&mut self, at: usize, word: u64) {
+        let start = self.words_start() + at * WORDS;
+        self.data[start..start + WORDS].copy_from_slice(&word.to_ne_bytes()[..WORDS]);
     }
 
     /// All heads, those beyond the last string included, in native byte order.
@@ -210,14 +244,13 @@ impl Page {
 
     #[inline]
     fn slots(&self) -> &[[u8; SLOT]] {
-        let capacity = self.capacity();
-        let start = HEAD + capacity * HEAD;
-        self.data[start..start + capacity * SLOT].as_chunks().0
+        let start = self.slots_start();
+        self.data[start..start + self.capacity() * SLOT].as_chunks().0
     }
 
     #[inline]
     fn tails_start(&self) -> usize {
-        HEAD + self.capacity() * FIXED + self.prefix_len()
+        HEAD + self.capacity() * Self::FIXED + self.prefix_len()
     }
 
     fn tails(&self) -> &[u8] {
@@ -275,7 +308,7 @@ impl Page {
     }
 
     /// Puts a piece at `at`. There must be room for it.
-    pub(super) fn place(&mut self, at: usize, piece: Piece) {
+    pub(super) fn place(&mut self, at: usize, piece: Piece, word: u64) {
         let count = self.len();
         let capacity = self.capacity();
         let added = piece.tail.len();
@@ -290,6 +323,10 @@ impl Page {
         let heads = heads.as_chunks_mut::<HEAD>().0;
         heads.copy_within(at..count, at + 1);
         heads[at] = piece.head.to_ne_bytes();
+
+        let (words, rest) = rest.split_at_mut(capacity * WORDS);
+        words.copy_within(at * WORDS..count * WORDS, (at + 1) * WORDS);
+        words[at * WORDS..(at + 1) * WORDS].copy_from_slice(&word.to_ne_bytes()[..WORDS]);
 
         let slots = &mut rest[..capacity * SLOT].as_chunks_mut::<SLOT>().0[..=count];
         slots.copy_within(at..count, at + 1);
@@ -314,6 +351,9 @@ impl Page {
         let heads = heads.as_chunks_mut::<HEAD>().0;
         heads.copy_within(at + 1..count, at);
         heads[count - 1] = [0xFF; HEAD];
+
+        let (words, rest) = rest.split_at_mut(capacity * WORDS);
+        words.copy_within((at + 1) * WORDS..count * WORDS, at * WORDS);
 
         let slots = &mut rest[..capacity * SLOT].as_chunks_mut::<SLOT>().0[..count];
         slots.copy_within(at + 1..count, at);

@@ -126,6 +126,6 @@ fn neighbors(place: usize, children: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The bytes of the union of two pages, an upper bound: as if neither had a prefix.
-fn joined_bytes(left: &Page, right: &Page) -> usize {
+fn joined_bytes<const WORDS: usize>(left: &Page<WORDS>, right: &Page<WORDS>) -> usize {
     [left, right].iter().map(|page| page.used_bytes() + page.len() * page.prefix_len()).sum()
 }

@@ -3,26 +3,28 @@
 use std::ops::{Bound, ControlFlow};
 
 use super::arena::NONE;
-use super::page::{HEAD, Page};
+use super::page::{HEAD, Page, WORD};
 use super::{Direction, Tree};
 
 /// Entries up to this many bytes are put together on the stack.
 const SHORT: usize = 128;
 
 impl Tree {
-    /// Calls `visit` with each entry between the bounds, upwards or downwards, until it says
-    /// [`ControlFlow::Break`]. Bounds in the wrong order have nothing between them. O(log n) to
+    /// Calls `visit` with each entry and its word between the bounds, upwards or downwards, until it says
+    /// [`ControlFlow::Break`]. Before the first of a scan upwards, calls `soon` with what is likely
+    /// to be its word, known before the entries have been compared. Bounds in the wrong order have nothing between them. O(log n) to
     /// begin, and O(1) for each entry visited.
     pub(crate) fn scan(
         &self,
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
         direction: Direction,
-        visit: impl FnMut(&[u8]) -> ControlFlow<()>,
+        soon: impl FnOnce(u64),
+        visit: impl FnMut(&[u8], u64) -> ControlFlow<()>,
     ) {
         // A visitor that breaks ends the scan as the last entry does.
         let _ = match direction {
-            Direction::Forward => self.scan_up(from, to, visit),
+            Direction::Forward => self.scan_up(from, to, soon, visit),
             Direction::Backward => self.scan_down(from, to, visit),
         };
     }
@@ -31,19 +33,25 @@ impl Tree {
         &self,
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
-        mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
+        soon: impl FnOnce(u64),
+        mut visit: impl FnMut(&[u8], u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let mut buffer = Buffer::new();
         let mut leaf = match from {
             Bound::Included(entry) | Bound::Excluded(entry) => &self.leaves[self.leaf_of(entry)],
             Bound::Unbounded => &self.leaves[self.first_leaf()],
         };
+        if let Bound::Included(entry) | Bound::Excluded(entry) = from
+            && let Some(first) = leaf.page.guess(entry)
+        {
+            soon(leaf.page.word(first));
+        }
         let mut at = before_lower(&leaf.page, from);
         loop {
             let end = before_upper(&leaf.page, to);
             buffer.begin(&leaf.page);
             for place in at..end {
-                visit(buffer.entry(&leaf.page, place))?;
+                visit(buffer.entry(&leaf.page, place), leaf.page.word(place))?;
             }
             if end < leaf.page.len() || leaf.next == NONE {
                 return ControlFlow::Continue(());
@@ -57,7 +65,7 @@ impl Tree {
         &self,
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
-        mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let mut buffer = Buffer::new();
         let mut leaf = match to {
@@ -69,7 +77,7 @@ impl Tree {
             let at = before_lower(&leaf.page, from);
             buffer.begin(&leaf.page);
             for place in (at..end).rev() {
-                visit(buffer.entry(&leaf.page, place))?;
+                visit(buffer.entry(&leaf.page, place), leaf.page.word(place))?;
             }
             if at > 0 || leaf.previous == NONE {
                 return ControlFlow::Continue(());
@@ -82,7 +90,7 @@ impl Tree {
 
 /// How many entries of the page are below a range with this lower bound.
 #[inline]
-fn before_lower(page: &Page, from: Bound<&[u8]>) -> usize {
+fn before_lower(page: &Page<WORD>, from: Bound<&[u8]>) -> usize {
     match from {
         Bound::Included(entry) => below(page, entry),
         Bound::Excluded(entry) => not_above(page, entry),
@@ -92,7 +100,7 @@ fn before_lower(page: &Page, from: Bound<&[u8]>) -> usize {
 
 /// How many entries of the page are below the end of a range with this upper bound.
 #[inline]
-fn before_upper(page: &Page, to: Bound<&[u8]>) -> usize {
+fn before_upper(page: &Page<WORD>, to: Bound<&[u8]>) -> usize {
     match to {
         Bound::Included(entry) => not_above(page, entry),
         Bound::Excluded(entry) => below(page, entry),
@@ -101,12 +109,12 @@ fn before_upper(page: &Page, to: Bound<&[u8]>) -> usize {
 }
 
 #[inline]
-fn below(page: &Page, entry: &[u8]) -> usize {
+fn below(page: &Page<WORD>, entry: &[u8]) -> usize {
     page.find(entry).unwrap_or_else(|place| place)
 }
 
 #[inline]
-fn not_above(page: &Page, entry: &[u8]) -> usize {
+fn not_above(page: &Page<WORD>, entry: &[u8]) -> usize {
     page.find(entry).map_or_else(|place| place, |place| place + 1)
 }
 
@@ -124,7 +132,7 @@ impl Buffer {
 
     /// Makes ready for the entries of a page.
     #[inline]
-    fn begin(&mut self, page: &Page) {
+    fn begin(&mut self, page: &Page<WORD>) {
         if page.prefix_len() + HEAD <= SHORT {
             self.short[..page.prefix_len()].copy_from_slice(page.prefix());
         }
@@ -132,7 +140,7 @@ impl Buffer {
 
     /// An entry of the page that the buffer was made ready for.
     #[inline]
-    fn entry(&mut self, page: &Page, at: usize) -> &[u8] {
+    fn entry(&mut self, page: &Page<WORD>, at: usize) -> &[u8] {
         let piece = page.piece(at);
         let head_at = page.prefix_len();
         let tail_at = head_at + HEAD;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::page::{BLOCK, HEAD, Page, Piece};
 
-impl Page {
+impl<const WORDS: usize> Page<WORDS> {
     /// Where the string is, or else where it would be inserted.
     #[inline]
     pub(super) fn find(&self, string: &[u8]) -> Result<usize, usize> {
@@ -13,6 +13,13 @@ impl Page {
             None if string < self.prefix() => Err(0),
             None => Err(self.len()),
         }
+    }
+
+    /// Where a string that is there most likely is, by heads alone.
+    #[inline]
+    pub(super) fn guess(&self, string: &[u8]) -> Option<usize> {
+        let sought = Piece::of(self.without_prefix(string)?);
+        Some(heads_below(self.heads(), sought.head)).filter(|at| *at < self.len())
     }
 
     #[inline]
