@@ -110,6 +110,7 @@ mod mutant;
 mod object;
 mod options;
 mod parallel;
+mod prefetch;
 mod protocol;
 mod query;
 mod scan;

@@ -34,8 +34,9 @@ pub(crate) trait Substrate {
     /// The map as it is now.
     fn view(&self) -> Self::View<'_>;
 
-    /// The indexes that a write beginning now must keep up with.
-    fn schema(&self, schema: &mut SchemaView) -> Result<(), Error>;
+    /// The indexes that a write must keep up with. If the view is older than the newest of them, the
+    /// commit will be refused.
+    fn schema(&self, view: &Self::View<'_>, schema: &mut SchemaView) -> Result<(), Error>;
 
     /// Visits every object whose primary key has this hash, until told to stop.
     fn read<'a>(
@@ -55,8 +56,14 @@ pub(crate) trait Substrate {
         visit: impl FnMut(ObjectRef<'_>),
     ) -> Option<Hint>;
 
+    /// The objects of a hash will be asked for soon.
+    fn prefetch_hash(&self, view: &Self::View<'_>, hash: u64);
+
+    /// The place of an entry will be asked for soon.
+    fn prefetch_entry(&self, index: IndexId, entry: &[u8]);
+
     /// What a hint leads to will be asked for soon.
-    fn touch(&self, hint: Hint);
+    fn prefetch(&self, hint: Hint);
 
     /// A hint at where a commit that follows will put its object.
     fn guess(&self, commit: &Commit<'_>) -> Hint;
@@ -66,7 +73,11 @@ pub(crate) trait Substrate {
 
     /// Puts, replaces or removes one object, if its version is the expected one and the schema
     /// has not changed since `generation`. The commit point of a write.
-    fn commit(&self, commit: Commit<'_>) -> Result<Committed, Refused>;
+    fn commit<'a>(
+        &'a self,
+        view: &mut Self::View<'a>,
+        commit: Commit<'_>,
+    ) -> Result<Committed, Refused>;
 
     /// Adds an entry to the indexlet that owns it; adding it twice is adding it once, with the later
     /// hint.

@@ -61,7 +61,7 @@ impl Limits {
     /// Chosen by measurement on 40-byte entries: larger leaves make insertion move more bytes,
     /// smaller ones are so many that what leads to them leaves the cache.
     const STANDARD: Limits = Limits {
-        leaf_entries: 128,
+        leaf_entries: 64,
         leaf_bytes: 16 * 1024,
         inner_children: MOST_CHILDREN,
         inner_bytes: 16 * 1024,
@@ -139,8 +139,13 @@ impl Tree {
             let inner = &self.inners[node];
             node = inner.children[inner.child_for(entry)];
         }
-        self.leaves[node].page.touch();
+        self.leaves[node].page.prefetch();
         node
+    }
+
+    /// Asks for the memory of the leaf where the entry is, or would be. O(log n).
+    pub(crate) fn prefetch(&self, entry: &[u8]) {
+        self.leaves[self.leaf_of(entry)].page.prefetch_whole();
     }
 
     /// The way from the root to [`Tree::leaf_of`], and that leaf.

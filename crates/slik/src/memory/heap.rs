@@ -14,8 +14,7 @@
 //! to a multiple of [`UNIT`]. Records of more than [`LARGEST_SHARING`] bytes have a segment of
 //! their own.
 
-use std::hint::black_box;
-
+use crate::prefetch::{self, LINE};
 use crate::substrate::Hint;
 
 /// Records begin at multiples of so many bytes.
@@ -28,12 +27,10 @@ const UNIT_BITS: u32 = 12;
 const SEGMENT: (usize, usize) = (1 << 10, UNIT << UNIT_BITS);
 /// At most an eighth of a segment is left over at its end.
 const LARGEST_SHARING: usize = SEGMENT.1 / 8;
-/// Segments begin on a cache line.
-const LINE: usize = 64;
 /// A segment is cleaned as soon as one part in this many of all bytes is dead.
 const DEAD_SHARE: usize = 4;
 /// How much of a record is asked for early.
-const TOUCHED_BYTES: usize = 4 * LINE;
+const BEGINNING: usize = 4 * LINE;
 
 const MOST_SEGMENTS: usize = 1 << (32 - UNIT_BITS);
 const SPARE_SEGMENTS: usize = MOST_SEGMENTS / 64;
@@ -144,6 +141,13 @@ impl Segment {
         &self.data[at..at + self.header(offset) as usize]
     }
 
+    #[inline]
+    fn prefetch(&self, offset: usize) {
+        let start = self.start as usize + offset;
+        let end = (start + BEGINNING).min(self.data.len());
+        prefetch::lines(self.data.get(start..end).unwrap_or_default());
+    }
+
     fn write(&mut self, offset: usize, bytes: &[u8]) {
         self.set_header(offset, bytes.len() as u32);
         let at = self.start as usize + offset + HEADER;
@@ -239,17 +243,18 @@ impl Heap {
         (segment.generation == hint.generation()).then_some(segment)
     }
 
-    /// Asks for the first cache lines of what a hint leads to, which will be looked at soon. (Loads
-    /// that are kept though nobody wants their values: safe code has no prefetch.)
+    /// Asks for the beginning of what a hint leads to.
     #[inline]
-    pub(super) fn touch(&self, hint: Hint) {
+    pub(super) fn prefetch(&self, hint: Hint) {
         if let Some(segment) = self.segment_of(hint) {
-            let start = segment.start as usize + hint.place().offset();
-            let end = (start + TOUCHED_BYTES).min(segment.data.len());
-            for line in segment.data.get(start..end).unwrap_or_default().iter().step_by(LINE) {
-                black_box(*line);
-            }
+            segment.prefetch(hint.place().offset());
         }
+    }
+
+    /// Asks for the beginning of a record.
+    #[inline]
+    pub(super) fn prefetch_at(&self, place: Place) {
+        self.segments[place.segment()].prefetch(place.offset());
     }
 
     /// Where [`Heap::put`] would put a record next: a hint at what is not there yet, wrong if
@@ -490,7 +495,7 @@ mod tests {
             let whole = |found: &[u8]| self.records.values().any(|(_, record)| record == found);
             for hint in &self.hints {
                 assert!(self.heap.hinted(*hint).is_none_or(whole), "never a part of a record");
-                self.heap.touch(*hint);
+                self.heap.prefetch(*hint);
             }
             let held: usize = self.heap.segments.iter().map(|segment| segment.data.len()).sum();
             assert_eq!(self.heap.segment_bytes, held);

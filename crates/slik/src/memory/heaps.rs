@@ -43,11 +43,11 @@ impl Heaps {
         Some(self.0.get(hint.heap())?.read()).filter(|_| hint != Hint::NONE)
     }
 
-    /// See [`Heap::touch`]. Does nothing rather than wait.
+    /// See [`Heap::prefetch`]. Does nothing rather than wait.
     #[inline]
-    pub(super) fn touch(&self, hint: Hint) {
+    pub(super) fn prefetch(&self, hint: Hint) {
         if let Some(heap) = self.0.get(hint.heap()).and_then(|heap| heap.try_read()) {
-            heap.touch(hint);
+            heap.prefetch(hint);
         }
     }
 

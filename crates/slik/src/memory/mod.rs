@@ -15,6 +15,8 @@ mod budget;
 mod colocated;
 mod heap;
 mod heaps;
+#[cfg(test)]
+mod hint_tests;
 mod indexlet;
 mod layout;
 mod load;

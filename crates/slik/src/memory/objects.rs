@@ -38,9 +38,8 @@ impl Substrate for Memory {
         self.layout.load()
     }
 
-    fn schema(&self, schema: &mut SchemaView) -> Result<(), Error> {
-        let layout = self.layout.load();
-        self.check_exists(&layout)?;
+    fn schema(&self, layout: &Guard<Arc<Layout>>, schema: &mut SchemaView) -> Result<(), Error> {
+        self.check_exists(layout)?;
         schema.generation = layout.generation;
         schema.indexes.clear();
         schema.indexes.extend(layout.indexes.iter().map(|slot| slot.id));
@@ -91,8 +90,19 @@ impl Substrate for Memory {
     }
 
     #[inline]
-    fn touch(&self, hint: Hint) {
-        self.heaps.touch(hint);
+    fn prefetch_hash(&self, view: &Guard<Arc<Layout>>, hash: u64) {
+        view.tablet(hash).read().prefetch(hash);
+    }
+
+    fn prefetch_entry(&self, index: IndexId, entry: &[u8]) {
+        if let Some(slot) = self.layout.load().index(index) {
+            slot.parts.of(entry).read().tree.prefetch(entry);
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, hint: Hint) {
+        self.heaps.prefetch(hint);
     }
 
     fn mend(&self, index: IndexId, entry: &[u8], hint: Hint) {
@@ -109,13 +119,16 @@ impl Substrate for Memory {
         state.guess(commit, &self.heaps.read(commit.hash))
     }
 
-    fn commit(&self, commit: Commit<'_>) -> Result<Committed, Refused> {
+    fn commit<'a>(
+        &'a self,
+        view: &mut Guard<Arc<Layout>>,
+        commit: Commit<'_>,
+    ) -> Result<Committed, Refused> {
         if let Some(log) = &self.log {
             return self.commit_logged(log, &commit);
         }
         loop {
-            let layout = self.layout.load();
-            let mut state = layout.tablet(commit.hash).write();
+            let mut state = view.tablet(commit.hash).write();
             if state.owns(commit.hash) {
                 let committed = self.commit_to(&mut state, &commit)?;
                 drop(state);
@@ -124,6 +137,8 @@ impl Substrate for Memory {
                 }
                 return Ok(committed);
             }
+            drop(state);
+            *view = self.layout.load();
         }
     }
 
@@ -334,7 +349,7 @@ impl Memory {
             return;
         }
         // While the first entry is compared, its object comes.
-        fill(&state, cursor, batch, |hint| self.heaps.touch(hint));
+        fill(&state, cursor, batch, |hint| self.heaps.prefetch(hint));
         if batch.is_full() {
             cursor.pass(batch.get(batch.len() - 1));
         } else if unbounded {

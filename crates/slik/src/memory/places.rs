@@ -7,6 +7,7 @@
 //! nothing has passed, and nothing is left behind where a place is taken out.
 
 use super::heap::Place;
+use crate::prefetch;
 
 /// Places of a chunk.
 const WAYS: usize = 12;
@@ -127,6 +128,12 @@ impl Places {
         let left = self.chunks.len();
         let mask = left.wrapping_sub(1);
         Probe { chunk: hash as usize & mask, step: 2 * usize::from(tag(hash)) + 1, mask, left }
+    }
+
+    /// Asks for the chunk where a search for a hash begins.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u64) {
+        prefetch::index(&self.chunks, self.probe(hash).chunk);
     }
 
     /// The places that may have a hash: nearly all of them do.

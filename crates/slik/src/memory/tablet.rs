@@ -103,6 +103,12 @@ impl TabletState {
         self.objects.memory_bytes()
     }
 
+    /// Asks for what tells where the objects of a hash are.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u64) {
+        self.objects.prefetch(hash);
+    }
+
     /// Where the objects of a hash are.
     #[inline]
     pub(super) fn places<'a>(
@@ -111,7 +117,8 @@ impl TabletState {
         heap: &'a Heap,
         switches: &'a Switches,
     ) -> impl Iterator<Item = Place> + 'a {
-        self.objects.candidates(hash).filter(move |place| hash_of(heap, *place, switches) == hash)
+        let places = self.objects.candidates(hash).inspect(|place| heap.prefetch_at(*place));
+        places.filter(move |place| hash_of(heap, *place, switches) == hash)
     }
 
     fn find(&self, commit: &Commit<'_>, heap: &Heap) -> Option<Place> {

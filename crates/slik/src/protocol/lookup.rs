@@ -123,11 +123,11 @@ impl Search {
         }
         // The scan has asked for the first.
         for hint in batch.hints_from(1).iter().take(AHEAD) {
-            substrate.touch(*hint);
+            substrate.prefetch(*hint);
         }
         for i in 0..batch.len() {
             if let Some(hint) = batch.hints_from(i + 1 + AHEAD).first() {
-                substrate.touch(*hint);
+                substrate.prefetch(*hint);
             }
             let found = batch.get(i);
             let hash = entry::hash(found);

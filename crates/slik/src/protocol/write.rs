@@ -24,9 +24,11 @@ pub(crate) fn write<S: Substrate>(
     expected: Expected,
     scratch: &mut WriteScratch,
 ) -> Result<u64, Error> {
+    let mut write = Write::new(substrate, primary, true, expected);
+    substrate.prefetch_hash(&write.view, write.hash);
     object::check(primary, keys, value)?;
     object::encode(primary, keys, value, &mut scratch.image);
-    let committed = change(substrate, primary, true, expected, scratch)?;
+    let committed = write.run(scratch)?;
     Ok(committed.version.unwrap_or_default())
 }
 
@@ -38,41 +40,12 @@ pub(crate) fn remove<S: Substrate>(
     scratch: &mut WriteScratch,
 ) -> Result<Option<u64>, Error> {
     object::check(primary, &[], &[])?;
-    Ok(change(substrate, primary, false, expected, scratch)?.version)
+    Ok(Write::new(substrate, primary, false, expected).run(scratch)?.version)
 }
 
-fn change<S: Substrate>(
-    substrate: &S,
-    primary: &[u8],
-    put: bool,
-    expected: Expected,
-    scratch: &mut WriteScratch,
-) -> Result<Committed, Error> {
-    let hash = substrate.switches().hash(primary);
-    let mut write = Write { substrate, primary, hash, put, expected, grown: None, collides: false };
-    let committed = loop {
-        let lock = substrate.lock_key(hash);
-        match write.attempt(lock, scratch)? {
-            Ok(committed) => break committed,
-            Err(Refused::Schema) => {}
-            Err(Refused::Version { expected, current }) => {
-                return Err(Error::VersionMismatch { expected, current });
-            }
-            Err(Refused::Memory { used_bytes, limit_bytes }) => {
-                return Err(Error::MemoryLimit { used_bytes, limit_bytes });
-            }
-            Err(Refused::Log(error)) => return Err(error),
-        }
-    };
-    if write.grown.is_some() || committed.grown {
-        let indexlet = write.grown.map(|index| (index, &scratch.grown[..]));
-        substrate.split_grown(hash, indexlet);
-    }
-    Ok(committed)
-}
-
-struct Write<'a, S> {
+struct Write<'a, S: Substrate> {
     substrate: &'a S,
+    view: S::View<'a>,
     primary: &'a [u8],
     hash: u64,
     /// The scratch's image is to be put; else the object is to be removed.
@@ -84,14 +57,41 @@ struct Write<'a, S> {
     collides: bool,
 }
 
-impl<S: Substrate> Write<'_, S> {
+impl<'a, S: Substrate> Write<'a, S> {
+    fn new(substrate: &'a S, primary: &'a [u8], put: bool, expected: Expected) -> Write<'a, S> {
+        let (view, hash) = (substrate.view(), substrate.switches().hash(primary));
+        Write { substrate, view, primary, hash, put, expected, grown: None, collides: false }
+    }
+
+    fn run(&mut self, scratch: &mut WriteScratch) -> Result<Committed, Error> {
+        let committed = loop {
+            let lock = self.substrate.lock_key(self.hash);
+            match self.attempt(lock, scratch)? {
+                Ok(committed) => break committed,
+                Err(Refused::Schema) => self.view = self.substrate.view(),
+                Err(Refused::Version { expected, current }) => {
+                    return Err(Error::VersionMismatch { expected, current });
+                }
+                Err(Refused::Memory { used_bytes, limit_bytes }) => {
+                    return Err(Error::MemoryLimit { used_bytes, limit_bytes });
+                }
+                Err(Refused::Log(error)) => return Err(error),
+            }
+        };
+        if self.grown.is_some() || committed.grown {
+            let indexlet = self.grown.map(|index| (index, &scratch.grown[..]));
+            self.substrate.split_grown(self.hash, indexlet);
+        }
+        Ok(committed)
+    }
+
     fn attempt(
         &mut self,
         lock: S::KeyLock<'_>,
         scratch: &mut WriteScratch,
     ) -> Result<Result<Committed, Refused>, Error> {
         let switches = self.substrate.switches();
-        self.substrate.schema(&mut scratch.schema)?;
+        self.substrate.schema(&self.view, &mut scratch.schema)?;
         let current = self.read_current(&mut scratch.old);
         if let Err(refused) = self.expected.check(current) {
             if switches.on(Mutant::RefusedWriteRemovesLiveEntries) {
@@ -132,7 +132,7 @@ impl<S: Substrate> Write<'_, S> {
     fn read_current(&mut self, old: &mut Vec<u8>) -> Option<u64> {
         let mut current = None;
         self.collides = false;
-        self.substrate.read(&mut self.substrate.view(), self.hash, |object| {
+        self.substrate.read(&mut self.view, self.hash, |object| {
             if object.primary() == self.primary {
                 current = Some(object.version());
                 old.clear();
@@ -145,11 +145,15 @@ impl<S: Substrate> Write<'_, S> {
         current
     }
 
-    fn commit(&self, scratch: &WriteScratch) -> Result<Committed, Refused> {
-        self.substrate.commit(self.intent(scratch))
+    fn commit(&mut self, scratch: &WriteScratch) -> Result<Committed, Refused> {
+        let commit = self.intent(scratch);
+        self.substrate.commit(&mut self.view, commit)
     }
 
-    fn intent<'a>(&'a self, scratch: &'a WriteScratch) -> Commit<'a> {
+    fn intent<'s>(&self, scratch: &'s WriteScratch) -> Commit<'s>
+    where
+        'a: 's,
+    {
         Commit {
             hash: self.hash,
             primary: self.primary,
@@ -160,12 +164,26 @@ impl<S: Substrate> Write<'_, S> {
         }
     }
 
+    /// Asks for the places of the entries that will be removed, so that they come while others are
+    /// inserted.
+    fn foresee_removals(&self, scratch: &mut WriteScratch) {
+        for (index, key) in ObjectRef::new(&scratch.old).keys() {
+            if !ObjectRef::new(&scratch.image).bears(index, key) && scratch.schema.has(index) {
+                entry::encode(key, self.hash, &mut scratch.entry);
+                self.substrate.prefetch_entry(index, &scratch.entry);
+            }
+        }
+    }
+
     /// Inserts the entries of the keys that the old object does not bear.
     fn insert_new(&mut self, had_object: bool, scratch: &mut WriteScratch) -> Result<(), Refused> {
         if !self.put {
             return Ok(());
         }
         let hint = self.substrate.guess(&self.intent(scratch));
+        if had_object {
+            self.foresee_removals(scratch);
+        }
         for (index, key) in ObjectRef::new(&scratch.image).keys() {
             let borne = had_object && ObjectRef::new(&scratch.old).bears(index, key);
             if borne || !scratch.schema.has(index) {

@@ -21,17 +21,20 @@
 //! The capacity is a multiple of [`BLOCK`], and pages grow by a little at a time: memory stays near
 //! what the strings need whatever the fill of the pages.
 
-use std::hint::black_box;
 use std::ops::Range;
+
+use crate::prefetch;
 
 /// Bytes of a head.
 pub(super) const HEAD: usize = 8;
 const SLOT: usize = 4;
-const LINE: usize = 64;
 /// Heads in a block: as many as a cache line has.
 pub(super) const BLOCK: usize = 8;
 /// Bytes of a word, in pages that have words.
 pub(super) const WORD: usize = 8;
+
+/// Most bytes of a page that are asked for ahead.
+const MOST_PREFETCHED: usize = 4096;
 
 const LENGTH_BITS: u32 = 4;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
@@ -200,15 +203,15 @@ impl<const WORDS: usize> Page<WORDS> {
         Some(rest)
     }
 
-    /// Asks for the cache lines of words and slots, so that they come while heads are searched,
-    /// and not after. (A load that is kept though nobody wants its value: safe code has no
-    /// prefetch.)
+    /// Asks for heads, words and slots, so that all of them come at once.
     #[inline]
-    pub(super) fn touch(&self) {
-        let lines = &self.data[self.words_start()..self.slots_start() + self.capacity() * SLOT];
-        for line in lines.iter().step_by(LINE) {
-            black_box(*line);
-        }
+    pub(super) fn prefetch(&self) {
+        prefetch::lines(&self.data[..self.slots_start() + self.capacity() * SLOT]);
+    }
+
+    /// Asks for all that an insertion or a removal may move, of a page of the usual size.
+    pub(super) fn prefetch_whole(&self) {
+        prefetch::lines(&self.data[..self.data.len().min(MOST_PREFETCHED)]);
     }
 
     #[inline]
