@@ -1,9 +1,10 @@
-//! Lookups of ranges of one to a thousand of 1,000 objects, beside the maps of the standard
-//! library.
+//! Lookups of ranges of one to a thousand objects, of 1,000 (all of which caches hold, as in the
+//! study) and of many, beside the maps of the standard library.
 
 use std::{hash::RandomState, hint::black_box, time::Instant};
 
 use anyhow::ensure;
+use assay_measure::huge_pages;
 
 use super::{
     Setting,
@@ -13,7 +14,8 @@ use super::{
 };
 use crate::table::{heading, median};
 
-const OBJECTS: u32 = 1000;
+/// The smaller table, and the longest range.
+const FEW: u32 = 1000;
 
 /// A range to be looked up, and what must come.
 struct Probe {
@@ -25,16 +27,22 @@ struct Probe {
 
 /// Prints the figures.
 pub fn run(setting: &Setting) -> anyhow::Result<()> {
-    heading(&format!("Lookup of ranges of {OBJECTS} objects, ns an object"));
+    of_table(FEW, setting.rounds)?;
+    of_table(setting.objects.max(FEW), setting.rounds)
+}
+
+fn of_table(objects: u32, rounds: usize) -> anyhow::Result<()> {
+    heading(&format!("Lookup of ranges of {objects} objects, ns an object"));
     let mut slik = Ours::new(&[INDEX])?;
-    slik.load(OBJECTS)?;
+    slik.load(objects)?;
     let mut maps = Maps::<RandomState>::default();
-    maps.load(OBJECTS)?;
-    let sorted = Sorted::new();
+    maps.load(objects)?;
+    huge_pages::collapse();
+    let sorted = Sorted::new(objects);
     println!("{:>8} {:>8} {:>20}  times as long as slik", "range", "slik", "BTreeMap + HashMap");
-    let lengths = (0..10).map(|exponent| 1 << exponent).chain([OBJECTS as usize]);
+    let lengths = (0..10).map(|exponent| 1 << exponent).chain([FEW as usize]);
     for length in lengths {
-        let costs = turns::take(setting.rounds, 2, |contender, piece| {
+        let costs = turns::take(rounds, 2, |contender, piece| {
             let probes = sorted.probes(length, piece);
             if contender == 0 {
                 time(piece, &probes, |probe| ours::range(slik.table(), &probe.from, &probe.to))
@@ -86,8 +94,8 @@ struct Sorted {
 }
 
 impl Sorted {
-    fn new() -> Sorted {
-        let mut objects: Vec<(Key, u64)> = (0..OBJECTS)
+    fn new(objects: u32) -> Sorted {
+        let mut objects: Vec<(Key, u64)> = (0..objects)
             .map(|number| {
                 (secondary(INDEX, number, 0), digest(&primary(number), &value(number, 0)))
             })
