@@ -64,7 +64,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             indexlet_entries: 65_536,
-            // A hash table of 2^14 buckets is then just full, and its halves of 2^13 nearly so.
+            // A split visits every object of the tablet while its writers wait.
             tablet_objects: 14_000,
             stripes: 256,
             placement: Placement::Ranges,

@@ -10,7 +10,8 @@ pub struct TableStats {
     pub objects: usize,
     /// Tablets the objects are divided into.
     pub tablets: usize,
-    /// Bytes of objects, their hash tables and index entries, with the allocator's rounding.
+    /// Bytes held for objects, their hash tables and index entries, without the allocator's own
+    /// overhead.
     pub memory_bytes: usize,
     /// The indexes, by ascending number.
     pub indexes: Vec<IndexStats>,

@@ -114,6 +114,11 @@ pub(crate) trait Substrate {
 
     /// Splits the tablet or indexlet that a write found too large, unless somebody already did.
     fn split_grown(&self, hash: u64, index: Option<(IndexId, &[u8])>);
+
+    /// Frees some memory after a commit that left much to be freed, or, where memory is short, if
+    /// there is any to be freed; false if not. Not for the holder of a key's lock, for whom others
+    /// wait.
+    fn clean(&self, hash: u64, is_short: bool) -> bool;
 }
 
 /// Where the object of an entry was last known to be, in the substrate's own terms: it may be wrong,

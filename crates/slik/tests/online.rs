@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use slik::{Error, Key, Options, Placement, Query, Store, Table};
 
@@ -122,5 +122,73 @@ fn parts_split_by_themselves_and_objects_come_in_order_of_key() {
             let sorted = if backward { keys.iter().rev().is_sorted() } else { keys.is_sorted() };
             assert!(sorted);
         }
+    }
+}
+
+/// A value that tells its object and round, small, large, or with memory of its own.
+fn sized(id: u32, round: u32) -> Vec<u8> {
+    let mix = (id ^ (round.wrapping_mul(2_654_435_761) >> 8)) as usize;
+    let len = match mix % 50 {
+        0 => 70_000,
+        1 | 2 => 9_000 + mix % 3_000,
+        _ => mix % 900,
+    };
+    [&round.to_be_bytes()[..], &vec![(id ^ round) as u8; len]].concat()
+}
+
+#[test]
+fn a_lookup_is_never_behind_the_writes_that_were_done_before_it() {
+    const WRITTEN: u32 = 300;
+    const ROUNDS: u32 = 80;
+    for (indexlet_entries, tablet_objects) in [(65_536, 14_000), (40, 5)] {
+        let options = Options { indexlet_entries, tablet_objects, ..Options::default() };
+        let table = Store::in_memory_with(&options).create_table("t").unwrap();
+        table.create_index(1).unwrap();
+        // The last round of each object that was begun, and that was done.
+        let rounds = || (0..WRITTEN).map(|_| AtomicU32::new(0)).collect::<Vec<_>>();
+        let (begun, done) = (rounds(), rounds());
+        let put = |id: u32, round: u32| {
+            begun[id as usize].store(round, Ordering::SeqCst);
+            let key = (id % 10 * 1_000 + id).to_be_bytes();
+            table.write(&id.to_be_bytes(), &[(1, &key)], &sized(id, round)).unwrap();
+            done[id as usize].store(round, Ordering::SeqCst);
+        };
+        let look = |query: &Query<'_>| {
+            let before: Vec<u32> = done.iter().map(|round| round.load(Ordering::SeqCst)).collect();
+            let visits = table.lookup_with(1, query, |found| {
+                let (object, value) = (found.object, found.object.value());
+                let id = u32::from_be_bytes(object.primary().try_into().unwrap());
+                let round = u32::from_be_bytes(value[..4].try_into().unwrap());
+                assert!(value == sized(id, round), "object {id} is not whole");
+                assert!(round >= before[id as usize], "object {id} is of round {round}");
+                assert!(round <= begun[id as usize].load(Ordering::SeqCst));
+                let read = table.read_with(object.primary(), |object| object.version());
+                assert!(read.unwrap().unwrap() >= object.version());
+                ControlFlow::Continue(())
+            });
+            assert_eq!(visits, Ok(WRITTEN as usize));
+        };
+        (0..WRITTEN).for_each(|id| put(id, 1));
+        let writers = AtomicU32::new(2);
+        std::thread::scope(|scope| {
+            for writer in 0..2 {
+                let (put, writers) = (&put, &writers);
+                scope.spawn(move || {
+                    for round in 2..ROUNDS {
+                        (writer..WRITTEN).step_by(2).for_each(|id| put(id, round));
+                    }
+                    writers.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            for query in [Query::all(), Query::all().backward()] {
+                let (look, writers) = (&look, &writers);
+                scope.spawn(move || {
+                    while writers.load(Ordering::Relaxed) > 0 {
+                        look(&query);
+                    }
+                });
+            }
+        });
+        look(&Query::all());
     }
 }

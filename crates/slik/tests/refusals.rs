@@ -120,6 +120,22 @@ fn a_store_at_its_memory_limit_refuses_writes_and_goes_on() {
 }
 
 #[test]
+fn what_is_removed_at_the_memory_limit_makes_room_for_as_much() {
+    let limit = 10_000_000;
+    let options = Options { memory_limit_bytes: Some(limit), ..Options::default() };
+    let table = Store::in_memory_with(&options).create_table("t").unwrap();
+    let write = |i: u32| table.write(&i.to_be_bytes(), &[], &[7; 1_000]).is_ok();
+    let full = (0..).find(|i| !write(*i)).unwrap();
+    // Less than would be cleaned without need.
+    let gone = (0..full).filter(|i| i % 6 == 0).collect::<Vec<_>>();
+    gone.iter().for_each(|i| assert!(table.remove(&i.to_be_bytes()).unwrap().is_some()));
+    let written = (full..full + gone.len() as u32).filter(|i| write(*i)).count();
+    assert!(written * 10 > gone.len() * 9, "{written} for {}", gone.len());
+    let held = table.stats().memory_bytes as u64;
+    assert!(held < limit + limit / 100, "{held}");
+}
+
+#[test]
 fn an_index_for_which_there_is_no_memory_is_not_there() {
     let options = Options { memory_limit_bytes: Some(400_000), ..Options::default() };
     let table = Store::in_memory_with(&options).create_table("t").unwrap();

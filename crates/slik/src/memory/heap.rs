@@ -29,6 +29,8 @@ const SEGMENT: (usize, usize) = (1 << 10, UNIT << UNIT_BITS);
 const LARGEST_SHARING: usize = SEGMENT.1 / 8;
 /// A segment is cleaned as soon as one part in this many of all bytes is dead.
 const DEAD_SHARE: usize = 4;
+/// Where memory is short, a segment is cleaned as soon as one part in this many of it is dead.
+const SHORT_SHARE: usize = 16;
 /// How much of a record is asked for early.
 const BEGINNING: usize = 4 * LINE;
 
@@ -328,21 +330,31 @@ impl Heap {
         self.dead_bytes * DEAD_SHARE > self.filled_bytes
     }
 
-    /// Begins the cleaning of the dirtiest segment. `None` if there is nothing to do, or it is being
-    /// done: the owner moves each live record ([`Heap::next_live`], [`Heap::relocate`]), and says
-    /// when it is done.
-    pub(super) fn begin_cleaning(&mut self) -> Option<Sweep> {
-        if !self.is_dirty() || self.is_cleaned {
+    /// Begins the cleaning of the dirtiest segment, where memory is short even if little is dead.
+    /// `None` if there is nothing to do, or it is being done: the owner moves each live record
+    /// ([`Heap::next_live`], [`Heap::relocate`]), and says when it is done.
+    pub(super) fn begin_cleaning(&mut self, is_short: bool) -> Option<Sweep> {
+        if self.is_cleaned || !(is_short || self.is_dirty()) {
             return None;
         }
         let closed = (0..self.segments.len()).filter(|number| self.open != Some(*number as u32));
-        let number = closed.max_by_key(|number| self.segments[*number].dead_share())?;
-        let Segment { dead, generation, .. } = self.segments[number];
-        if dead == 0 {
+        let worth = closed.filter(|number| !is_short || self.frees_enough(&self.segments[*number]));
+        let number = worth.max_by_key(|number| self.segments[*number].dead_share())?;
+        let segment = &self.segments[number];
+        if segment.dead == 0 {
             return None;
         }
+        let generation = segment.generation;
         self.is_cleaned = true;
         Some(Sweep { number: number as u32, generation, offset: 0 })
+    }
+
+    /// Whether cleaning a segment frees enough, also where another one has to be opened for it.
+    fn frees_enough(&self, segment: &Segment) -> bool {
+        let room = self.open.map_or(0, |open| self.segments[open as usize].room());
+        let (dead, filled) = (segment.dead as usize, segment.filled as usize);
+        let opened = if filled - dead <= room { 0 } else { self.next_bytes() };
+        dead * SHORT_SHARE >= filled.max(opened)
     }
 
     pub(super) fn end_cleaning(&mut self) {
@@ -468,10 +480,10 @@ mod tests {
             }
         }
 
-        fn clean(&mut self) -> bool {
+        fn clean(&mut self, is_short: bool) -> bool {
             let Model { heap, records, .. } = self;
-            let Some(mut sweep) = heap.begin_cleaning() else { return false };
-            assert!(heap.begin_cleaning().is_none(), "one at a time");
+            let Some(mut sweep) = heap.begin_cleaning(is_short) else { return false };
+            assert!(heap.begin_cleaning(true).is_none(), "one at a time");
             while let Some((old, bytes)) = heap.next_live(&mut sweep) {
                 let moved = records.values_mut().find(|(place, _)| *place == old);
                 let (place, record) = moved.expect("what is live is a record");
@@ -507,7 +519,7 @@ mod tests {
         Put(u32, usize),
         Replace(u32, usize),
         Free(u32),
-        Clean,
+        Clean(bool),
     }
 
     fn lengths() -> impl Strategy<Value = usize> {
@@ -520,7 +532,7 @@ mod tests {
             4 => (name.clone(), lengths()).prop_map(|(name, len)| Step::Put(name, len)),
             2 => (name.clone(), lengths()).prop_map(|(name, len)| Step::Replace(name, len)),
             2 => name.prop_map(Step::Free),
-            1 => Just(Step::Clean),
+            1 => any::<bool>().prop_map(Step::Clean),
         ];
         prop::collection::vec(step, 0..300)
     }
@@ -535,11 +547,11 @@ mod tests {
                     Step::Put(name, len) => model.put(name, bytes(len)),
                     Step::Replace(name, len) => model.replace(name, bytes(len)),
                     Step::Free(name) => model.free(name),
-                    Step::Clean => { model.clean(); }
+                    Step::Clean(is_short) => { model.clean(is_short); }
                 }
                 model.check();
             }
-            while model.clean() {}
+            while model.clean(true) {}
             model.check();
         }
     }
@@ -552,7 +564,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let (name, len) = ((state >> 40) as u32 % 500, (state >> 20) as usize % 600);
             model.put(name, vec![at as u8; len]);
-            model.clean();
+            model.clean(false);
         }
         model.check();
         let live = model.heap.filled_bytes - model.heap.dead_bytes;
@@ -572,7 +584,7 @@ mod tests {
         model.free(1_000);
         assert!(model.heap.memory_bytes() + (1 << 20) <= full, "a large record at once");
         (0..990).for_each(|name| model.free(name));
-        while model.clean() {}
+        while model.clean(false) {}
         model.check();
         assert!(model.heap.memory_bytes() < 90_000, "{}", model.heap.memory_bytes());
     }

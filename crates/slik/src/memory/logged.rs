@@ -47,9 +47,6 @@ impl Memory {
                 let committed = self.commit_to(&mut state, &logged)?;
                 drop(state);
                 log.count(current.is_some(), commit.object.is_some());
-                if committed.dirty {
-                    self.clean(commit.hash);
-                }
                 return Ok(committed);
             }
         }

@@ -70,8 +70,8 @@ impl Substrate for Memory {
     }
 
     #[inline]
-    fn read_hinted<'a>(
-        &'a self,
+    fn read_hinted(
+        &self,
         view: &mut Guard<Arc<Layout>>,
         hash: u64,
         hint: Hint,
@@ -119,8 +119,8 @@ impl Substrate for Memory {
         state.guess(commit, &self.heaps.read(commit.hash))
     }
 
-    fn commit<'a>(
-        &'a self,
+    fn commit(
+        &self,
         view: &mut Guard<Arc<Layout>>,
         commit: Commit<'_>,
     ) -> Result<Committed, Refused> {
@@ -130,12 +130,7 @@ impl Substrate for Memory {
         loop {
             let mut state = view.tablet(commit.hash).write();
             if state.owns(commit.hash) {
-                let committed = self.commit_to(&mut state, &commit)?;
-                drop(state);
-                if committed.dirty {
-                    self.clean(commit.hash);
-                }
-                return Ok(committed);
+                return self.commit_to(&mut state, &commit);
             }
             drop(state);
             *view = self.layout.load();
@@ -252,53 +247,12 @@ impl Substrate for Memory {
             self.split_grown_indexlet(index, entry);
         }
     }
-}
 
-impl Memory {
-    /// Commits to the tablet that owns the hash.
-    pub(super) fn commit_to(
-        &self,
-        state: &mut TabletState,
-        commit: &Commit<'_>,
-    ) -> Result<Committed, Refused> {
-        let mut heap = self.heaps.write(commit.hash);
-        let before_bytes = state.memory_bytes() + heap.memory_bytes();
-        let mut committed = state.commit(commit, &mut heap, &self.switches, &self.budget)?;
-        committed.grown = state.len() > self.options.tablet_objects;
-        committed.dirty = heap.is_dirty();
-        self.budget.count(before_bytes, state.memory_bytes() + heap.memory_bytes());
-        Ok(committed)
-    }
-
-    /// Reads the objects of a hash, and gives a hint at it if there is only one.
-    #[cold]
-    fn read_and_hint<'a>(
-        &'a self,
-        view: &mut Guard<Arc<Layout>>,
-        hash: u64,
-        mut visit: impl FnMut(ObjectRef<'_>),
-    ) -> Option<Hint> {
-        loop {
-            let state = view.tablet(hash).read();
-            if !state.owns(hash) {
-                drop(state);
-                *view = self.layout.load();
-                continue;
-            }
-            let heap = self.heaps.read(hash);
-            let mut hint = None;
-            for place in state.places(hash, &heap, &self.switches) {
-                hint = Some(heap.hint(place));
-                visit(ObjectRef::new(heap.get(place)));
-            }
-            return hint.filter(|_| !heap.collides);
-        }
-    }
-
-    /// Cleans a segment of the heap of a hash, if there is much to be freed. Its objects are moved
-    /// one by one, so that nobody waits for more than that.
-    pub(super) fn clean(&self, hash: u64) {
-        let Some(mut sweep) = self.heaps.write(hash).begin_cleaning() else { return };
+    /// Cleans a segment of the heap of the hash. Its objects are moved one by one, so that nobody
+    /// waits for more than that.
+    fn clean(&self, hash: u64, is_short: bool) -> bool {
+        let begun = self.heaps.write(hash).begin_cleaning(is_short);
+        let Some(mut sweep) = begun else { return false };
         loop {
             let live = {
                 let heap = self.heaps.read(hash);
@@ -321,6 +275,49 @@ impl Memory {
             }
         }
         self.heaps.write(hash).end_cleaning();
+        true
+    }
+}
+
+impl Memory {
+    /// Commits to the tablet that owns the hash.
+    pub(super) fn commit_to(
+        &self,
+        state: &mut TabletState,
+        commit: &Commit<'_>,
+    ) -> Result<Committed, Refused> {
+        let mut heap = self.heaps.write(commit.hash);
+        let before_bytes = state.memory_bytes() + heap.memory_bytes();
+        let mut committed = state.commit(commit, &mut heap, &self.switches, &self.budget)?;
+        committed.grown = state.len() > self.options.tablet_objects;
+        committed.dirty = heap.is_dirty();
+        self.budget.count(before_bytes, state.memory_bytes() + heap.memory_bytes());
+        Ok(committed)
+    }
+
+    /// Reads the objects of a hash, and gives a hint at it if there is only one.
+    #[cold]
+    fn read_and_hint(
+        &self,
+        view: &mut Guard<Arc<Layout>>,
+        hash: u64,
+        mut visit: impl FnMut(ObjectRef<'_>),
+    ) -> Option<Hint> {
+        loop {
+            let state = view.tablet(hash).read();
+            if !state.owns(hash) {
+                drop(state);
+                *view = self.layout.load();
+                continue;
+            }
+            let heap = self.heaps.read(hash);
+            let mut hint = None;
+            for place in state.places(hash, &heap, &self.switches) {
+                hint = Some(heap.hint(place));
+                visit(ObjectRef::new(heap.get(place)));
+            }
+            return hint.filter(|_| !heap.collides);
+        }
     }
 
     #[inline]

@@ -42,6 +42,10 @@ impl Parts {
         }
     }
 
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.indexlets().map(|indexlet| indexlet.read().memory_bytes()).sum()
+    }
+
     /// The indexlet that an entry belongs to.
     #[inline]
     pub(super) fn of(&self, entry: &[u8]) -> &Arc<Indexlet> {

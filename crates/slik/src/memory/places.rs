@@ -44,7 +44,7 @@ impl Chunk {
     fn tagged(&self, tag: u8) -> Ways {
         // The highest bit of each byte that is 0, exactly: no sum carries into the next byte.
         let differs = self.tag_word() ^ (ONES * u128::from(tag));
-        Ways(!((differs & !HIGHEST) + (HIGHEST - ONES) | differs) & HIGHEST)
+        Ways(!(((differs & !HIGHEST) + (HIGHEST - ONES)) | differs) & HIGHEST)
     }
 
     fn used(&self) -> Ways {

@@ -43,13 +43,10 @@ impl Memory {
             return Err(Error::IndexExists { index });
         }
         let generation = layout.generation + 1;
+        let parts = Arc::new(Parts::new(self.options.placement));
+        self.budget.count(0, parts.memory_bytes());
         self.publish(|layout| {
-            let slot = IndexSlot {
-                id: index,
-                incarnation: generation,
-                readable: false,
-                parts: Arc::new(Parts::new(self.options.placement)),
-            };
+            let slot = IndexSlot { id: index, incarnation: generation, readable: false, parts };
             let at = layout.indexes.partition_point(|slot| slot.id < index);
             layout.indexes.insert(at, slot);
             layout.generation = generation;
@@ -100,7 +97,8 @@ impl Memory {
         let before_bytes = state.memory_bytes();
         state.dropped = true;
         state.tree = Tree::new();
-        self.budget.count(before_bytes, state.memory_bytes());
+        // What is left goes with the last that knows of it.
+        self.budget.count(before_bytes, 0);
     }
 
     /// Ends the table: calls under way and later ones are refused, its memory is free.

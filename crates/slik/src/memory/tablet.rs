@@ -157,9 +157,16 @@ impl TabletState {
         commit.expected.check(current)?;
         if let Some(image) = commit.object {
             self.admit(place, image, heap, budget)?;
+            self.follow(commit.generation);
             self.version += 1;
         }
         Ok(Reserved { version: self.version, current })
+    }
+
+    /// Refuses later commits of an earlier schema: a writer that does not know of an index would
+    /// leave behind the entries that one who did has inserted.
+    fn follow(&mut self, generation: u64) {
+        self.generation = self.generation.max(generation);
     }
 
     /// Refuses an object for which there is no memory.
@@ -204,6 +211,7 @@ impl TabletState {
         // What has been reserved has been admitted.
         if commit.version.is_none() {
             self.admit(place, image, heap, budget)?;
+            self.follow(commit.generation);
         }
         let version = commit.version.unwrap_or(self.version + 1);
         let place = self.put(commit.hash, place, image, heap, switches);
@@ -282,4 +290,40 @@ impl TabletState {
 
 fn hash_of(heap: &Heap, place: Place, switches: &Switches) -> u64 {
     switches.hash(ObjectRef::new(heap.get(place)).primary())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::substrate::Expected;
+
+    #[test]
+    fn who_does_not_know_of_an_index_comes_too_late_after_one_who_does() {
+        let (switches, budget) = (Switches::default(), Budget::new(None));
+        let mut image = Vec::new();
+        object::encode(b"primary", &[(1, b"key")], b"", &mut image);
+        let of = |object, generation| Commit {
+            hash: switches.hash(b"primary"),
+            primary: b"primary",
+            object,
+            expected: Expected::Any,
+            generation,
+            version: None,
+        };
+        for is_logged in [false, true] {
+            let (tablet, mut heap) = (Tablet::new(0, 0), Heap::new(0));
+            let mut state = tablet.write();
+            let put = of(Some(&image[..]), 2);
+            if is_logged {
+                state.reserve(&put, &heap, &switches, &budget).unwrap();
+            } else {
+                state.commit(&put, &mut heap, &switches, &budget).unwrap();
+            }
+            let late = of(None, 1);
+            let reserved = state.reserve(&late, &heap, &switches, &budget);
+            assert!(matches!(reserved, Err(Refused::Schema)));
+            let committed = state.commit(&late, &mut heap, &switches, &budget);
+            assert!(matches!(committed, Err(Refused::Schema)));
+        }
+    }
 }

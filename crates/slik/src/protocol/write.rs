@@ -72,6 +72,7 @@ impl<'a, S: Substrate> Write<'a, S> {
                 Err(Refused::Version { expected, current }) => {
                     return Err(Error::VersionMismatch { expected, current });
                 }
+                Err(Refused::Memory { .. }) if self.substrate.clean(self.hash, true) => {}
                 Err(Refused::Memory { used_bytes, limit_bytes }) => {
                     return Err(Error::MemoryLimit { used_bytes, limit_bytes });
                 }
@@ -81,6 +82,9 @@ impl<'a, S: Substrate> Write<'a, S> {
         if self.grown.is_some() || committed.grown {
             let indexlet = self.grown.map(|index| (index, &scratch.grown[..]));
             self.substrate.split_grown(self.hash, indexlet);
+        }
+        if committed.dirty {
+            self.substrate.clean(self.hash, false);
         }
         Ok(committed)
     }

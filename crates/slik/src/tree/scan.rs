@@ -10,10 +10,10 @@ use super::{Direction, Tree};
 const SHORT: usize = 128;
 
 impl Tree {
-    /// Calls `visit` with each entry and its word between the bounds, upwards or downwards, until it says
-    /// [`ControlFlow::Break`]. Before the first of a scan upwards, calls `soon` with what is likely
-    /// to be its word, known before the entries have been compared. Bounds in the wrong order have nothing between them. O(log n) to
-    /// begin, and O(1) for each entry visited.
+    /// Calls `visit` with each entry between the bounds and its word, upwards or downwards, until it
+    /// says [`ControlFlow::Break`]. Before the first of a scan upwards from a bound, calls `soon`
+    /// with what is likely to be its word, known before the entries have been compared. Bounds in
+    /// the wrong order have nothing between them. O(log n) to begin, and O(1) for each entry visited.
     pub(crate) fn scan(
         &self,
         from: Bound<&[u8]>,
