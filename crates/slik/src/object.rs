@@ -153,6 +153,33 @@ impl<'a> ObjectRef<'a> {
         self.keys().any(|(i, k)| i == index && k == key)
     }
 
+    /// The keys that another object does not bear; all of them if there is no other.
+    #[inline]
+    pub(crate) fn keys_beyond<'o>(
+        self,
+        other: Option<ObjectRef<'o>>,
+    ) -> impl Iterator<Item = Key<'a>> + use<'a, 'o> {
+        // Where both have at most one key for each index, in order of the indexes, one walk along
+        // both will do.
+        let side_by_side = other.is_some_and(|other| self.has_ordered() && other.has_ordered());
+        let mut others = other.into_iter().flat_map(ObjectRef::keys).peekable();
+        self.keys().filter(move |&(index, key)| match other {
+            Some(_) if side_by_side => {
+                while others.next_if(|(i, _)| *i < index).is_some() {}
+                others.peek() != Some(&(index, key))
+            }
+            Some(other) => !other.bears(index, key),
+            None => true,
+        })
+    }
+
+    /// Whether each key is for a higher index than the one before.
+    #[inline]
+    fn has_ordered(self) -> bool {
+        let index = |at| self.u16_at(FIXED + KEY_HEADER * at);
+        (1..self.key_count()).all(|at| index(at - 1) < index(at))
+    }
+
     /// Everything from the lengths to the last secondary key: equal for two objects of the same
     /// keys.
     #[inline]
@@ -222,6 +249,8 @@ impl fmt::Debug for Object {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -239,6 +268,39 @@ mod tests {
         assert!(!object.bears(7, b"one") && !object.bears(1, b""));
         assert_eq!(ObjectRef::new(object.head()).keys().collect::<Vec<_>>(), keys);
         assert_eq!(ObjectRef::new(object.head()).value(), b"");
+    }
+
+    proptest! {
+        #[test]
+        fn the_keys_beyond_another_object_are_those_it_does_not_bear(
+            one in keys(), two in keys(), sorted in any::<bool>(),
+        ) {
+            let (mut one, mut two) = (one, two);
+            if sorted {
+                for keys in [&mut one, &mut two] {
+                    keys.sort();
+                    keys.dedup_by_key(|(index, _)| *index);
+                }
+            }
+            let encoded = |keys: &[(IndexId, Vec<u8>)]| {
+                let keys: Vec<Key<'_>> = keys.iter().map(|(i, key)| (*i, &key[..])).collect();
+                let mut bytes = Vec::new();
+                encode(b"p", &keys, b"v", &mut bytes);
+                bytes
+            };
+            let (one_bytes, two_bytes) = (encoded(&one), encoded(&two));
+            let (object, other) = (ObjectRef::new(&one_bytes), ObjectRef::new(&two_bytes));
+            let beyond = |other| {
+                object.keys_beyond(other).map(|(i, key)| (i, key.to_vec())).collect::<Vec<_>>()
+            };
+            let expected: Vec<_> = one.iter().filter(|key| !two.contains(key)).cloned().collect();
+            prop_assert_eq!(beyond(Some(other)), expected);
+            prop_assert_eq!(beyond(None), one);
+        }
+    }
+
+    fn keys() -> impl Strategy<Value = Vec<(IndexId, Vec<u8>)>> {
+        prop::collection::vec((0..5u16, prop::collection::vec(0..2u8, 0..3)), 0..7)
     }
 
     #[test]

@@ -171,8 +171,9 @@ impl<'a, S: Substrate> Write<'a, S> {
     /// Asks for the places of the entries that will be removed, so that they come while others are
     /// inserted.
     fn foresee_removals(&self, scratch: &mut WriteScratch) {
-        for (index, key) in ObjectRef::new(&scratch.old).keys() {
-            if !ObjectRef::new(&scratch.image).bears(index, key) && scratch.schema.has(index) {
+        let new = ObjectRef::new(&scratch.image);
+        for (index, key) in ObjectRef::new(&scratch.old).keys_beyond(Some(new)) {
+            if scratch.schema.has(index) {
                 entry::encode(key, self.hash, &mut scratch.entry);
                 self.substrate.prefetch_entry(index, &scratch.entry);
             }
@@ -188,9 +189,9 @@ impl<'a, S: Substrate> Write<'a, S> {
         if had_object {
             self.foresee_removals(scratch);
         }
-        for (index, key) in ObjectRef::new(&scratch.image).keys() {
-            let borne = had_object && ObjectRef::new(&scratch.old).bears(index, key);
-            if borne || !scratch.schema.has(index) {
+        let old = had_object.then(|| ObjectRef::new(&scratch.old));
+        for (index, key) in ObjectRef::new(&scratch.image).keys_beyond(old) {
+            if !scratch.schema.has(index) {
                 continue;
             }
             entry::encode(key, self.hash, &mut scratch.entry);
@@ -207,19 +208,18 @@ impl<'a, S: Substrate> Write<'a, S> {
         if !self.put {
             return;
         }
-        for (index, key) in ObjectRef::new(&scratch.image).keys() {
-            if !(had_object && ObjectRef::new(&scratch.old).bears(index, key)) {
-                entry::encode(key, self.hash, &mut scratch.entry);
-                self.remove_entry(index, key, &scratch.entry);
-            }
+        let old = had_object.then(|| ObjectRef::new(&scratch.old));
+        for (index, key) in ObjectRef::new(&scratch.image).keys_beyond(old) {
+            entry::encode(key, self.hash, &mut scratch.entry);
+            self.remove_entry(index, key, &scratch.entry);
         }
     }
 
     /// Removes the entries of the old object that the new one does not bear.
     fn remove_old(&self, scratch: &mut WriteScratch) {
-        for (index, key) in ObjectRef::new(&scratch.old).keys() {
-            let kept = self.put && ObjectRef::new(&scratch.image).bears(index, key);
-            if !kept && scratch.schema.has(index) {
+        let new = self.put.then(|| ObjectRef::new(&scratch.image));
+        for (index, key) in ObjectRef::new(&scratch.old).keys_beyond(new) {
+            if scratch.schema.has(index) {
                 entry::encode(key, self.hash, &mut scratch.entry);
                 self.remove_entry(index, key, &scratch.entry);
             }
