@@ -33,6 +33,21 @@ bench-slik *PARTS:
 # All three benchmarks
 bench: bench-harness bench-verdicts bench-slik
 
+# The report's front end: types, lints, unit tests, bundle, and the page in a browser
+web:
+    cd web && npm ci --no-audit --no-fund && npm run --silent check && npm run --silent e2e
+
+# How long the report of 1,000 trials of a minute takes, and how large it is
+bench-report:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cargo build --release --package assay
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    run=$(cargo run --release --quiet --package assay-report --example large_run -- "$folder")
+    for _ in 1 2 3; do time target/release/assay report "$run" --output "$folder/report.html"; done
+    du --apparent-size --human-readable "$folder/report.html"
+
 # How long a default build takes from nothing
 bench-build:
     #!/usr/bin/env bash

@@ -144,7 +144,7 @@ fn place_text(axis: &Axis, x: f64) -> String {
 }
 
 /// `slik grows 1.32× (1.25–1.40) from 1 to 1,000,000 records`.
-fn growth(figure: &Figure, line: &Line) -> Option<String> {
+pub fn growth(figure: &Figure, line: &Line) -> Option<String> {
     let growth = line.growth.as_ref()?;
     let told = match line.published {
         // One number a point: that is all there is to be sure of.
@@ -194,7 +194,7 @@ fn from_to(axis: &Axis, line: &Line) -> Option<String> {
 }
 
 /// What others have published and where: how lines go, and the ranges of those without points.
-fn published(figure: &Figure, panel: &Panel<'_>) -> Vec<String> {
+pub fn published(figure: &Figure, panel: &Panel<'_>) -> Vec<String> {
     let lines = || panel.lines.iter().filter(|line| line.published);
     let goes: Vec<String> = lines().filter_map(|line| growth(figure, line)).collect();
     let ranges: Vec<String> = lines().filter_map(|line| range(line, figure.unit)).collect();
@@ -219,7 +219,7 @@ fn range(line: &Line, unit: Unit) -> Option<String> {
 }
 
 /// The notes of all cells, each said once: with where, if it is not everywhere.
-fn panel_notes(figure: &Figure, panel: &Panel<'_>) -> Vec<Note> {
+pub fn panel_notes(figure: &Figure, panel: &Panel<'_>) -> Vec<Note> {
     let at = |cell: &Cell| place(&figure.x, cell);
     let places: Vec<&[&Cell]> = panel.cells.chunk_by(|a, b| at(a) == at(b)).collect();
     let mut told: Vec<(String, Note, Vec<Option<f64>>)> = Vec::new();

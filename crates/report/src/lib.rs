@@ -10,6 +10,7 @@ mod figure;
 mod group;
 mod heading;
 mod notes;
+pub mod page;
 mod sparkline;
 mod table;
 mod terminal;

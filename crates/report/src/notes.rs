@@ -122,21 +122,21 @@ fn durability(group: &[&Cell]) -> Option<Note> {
 
 /// `redis: 3 timeout, 1 missing of 20,000 operations failed: read timeout: …`.
 fn failures(cell: &Cell) -> String {
+    let mut text = format!("{}: {}", escape(&cell.system), failed_operations(cell));
+    if let Some(first) = cell.error_messages.first() {
+        text.push_str(": ");
+        text.push_str(&escape(first));
+    }
+    text
+}
+
+/// `3 timeout, 1 missing of 20,000 operations failed`.
+pub fn failed_operations(cell: &Cell) -> String {
     let kinds: Vec<String> = cell
         .errors
         .iter()
         .filter(|(_, count)| **count > 0)
         .map(|(kind, count)| format!("{} {}", grouped(*count), kind.name()))
         .collect();
-    let mut text = format!(
-        "{}: {} of {} failed",
-        escape(&cell.system),
-        kinds.join(", "),
-        counted(cell.operations, "operation")
-    );
-    if let Some(first) = cell.error_messages.first() {
-        text.push_str(": ");
-        text.push_str(&escape(first));
-    }
-    text
+    format!("{} of {} failed", kinds.join(", "), counted(cell.operations, "operation"))
 }

@@ -31,13 +31,19 @@ pub fn competitors<'a>(group: &[&'a Cell]) -> Vec<(&'a Cell, Rank)> {
 
 /// The sentence for one group, if there is anything to compare.
 pub fn verdict(group: &[&Cell]) -> Option<String> {
-    let ranked = competitors(group);
+    let first = group.first()?;
+    let on =
+        format!("on {} with {}", escape(&first.workload), counted(first.clients.into(), "client"));
+    verdict_on(&competitors(group), &on)
+}
+
+/// The sentence for competitors, best first, with `on` as what they are compared on, if there are
+/// at least two.
+pub fn verdict_on(ranked: &[(&Cell, Rank)], on: &str) -> Option<String> {
     let (first, first_rank) = ranked.first()?;
     if ranked.len() < 2 {
         return None;
     }
-    let on =
-        format!("on {} with {}", escape(&first.workload), counted(first.clients.into(), "client"));
     if ranked.iter().any(|(_, rank)| !rank.decided) {
         let leader = escape(&first.system);
         return Some(format!("{leader} leads {on} by a single repeat, which decides nothing"));
@@ -55,7 +61,7 @@ pub fn verdict(group: &[&Cell]) -> Option<String> {
             if leaders.len() > 1 {
                 clauses.push(format!("{} tie at the top", listed(&leaders)));
             }
-            clauses.push(lead(first, cell, rank.to_best, &on));
+            clauses.push(lead(first, cell, rank.to_best, on));
         }
     }
     let mut places: Vec<u32> = ranked.iter().map(|(_, rank)| rank.place).collect();

@@ -192,7 +192,8 @@ fn name(cell: &Cell) -> String {
     format!("{} {} c{}", cell.system, cell.workload, cell.clients)
 }
 
-fn differences(a: &Run, b: &Run) -> Vec<String> {
+/// What two runs differ in other than what was measured: machine, versions. As `kernel: 6.1 and 6.2`.
+pub fn differences(a: &Run, b: &Run) -> Vec<String> {
     let (one, two) = (&a.header, &b.header);
     let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     let pairs = [

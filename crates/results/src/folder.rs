@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    FORMAT_VERSION, ResultsError, RunHeader, RunStatus, TrialRecord, redact::redact_value,
+    FORMAT_VERSION, ResultsError, RunHeader, RunStatus, TrialRecord, alive, redact::redact_value,
 };
 
 /// The header's file name.
@@ -30,6 +30,8 @@ const MOST_IN_A_NAME: usize = 60;
 pub struct RunFolder {
     path: PathBuf,
     header: RunHeader,
+    /// Tells readers that the run is being written; none where the file system has no locks.
+    _lock: Option<File>,
 }
 
 impl RunFolder {
@@ -43,7 +45,8 @@ impl RunFolder {
         let (id, path) = make_folder(parent, header.started_at)?;
         header.id = id;
         header.format_version = FORMAT_VERSION;
-        let folder = RunFolder { path, header };
+        let lock = alive::hold(&path).ok();
+        let folder = RunFolder { path, header, _lock: lock };
         let trials = folder.path.join(TRIALS_FOLDER);
         let written = fs::create_dir(&trials)
             .map_err(writing("create", &trials))
@@ -166,6 +169,19 @@ fn clean_log(log: &str) -> String {
     log.split_inclusive('\n').map(line).collect()
 }
 
+/// Writes a file that appears under its name whole or not at all, in place of one that is there.
+///
+/// # Errors
+/// What the operating system says; nothing is left of the file then, and what was there stays.
+pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    write_beside(folder, path, bytes, Existing::Replace)?;
+    File::open(folder)?.sync_all()
+}
+
 /// Writes beside the target, syncs, renames, syncs the folder.
 fn write_whole(
     folder: &Path,
@@ -174,23 +190,24 @@ fn write_whole(
     existing: Existing,
 ) -> Result<PathBuf, ResultsError> {
     let path = folder.join(name);
-    let write = || -> io::Result<()> {
-        let mut file = tempfile::Builder::new()
-            .prefix(".unfinished-")
-            .suffix(".tmp")
-            .permissions(Permissions::from_mode(0o644))
-            .tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        match existing {
-            Existing::Refuse => file.persist_noclobber(&path)?,
-            Existing::Replace => file.persist(&path)?,
-        };
-        Ok(())
-    };
-    write().map_err(writing("write", &path))?;
+    write_beside(folder, &path, bytes, existing).map_err(writing("write", &path))?;
     sync_folder(folder)?;
     Ok(path)
+}
+
+fn write_beside(folder: &Path, path: &Path, bytes: &[u8], existing: Existing) -> io::Result<()> {
+    let mut file = tempfile::Builder::new()
+        .prefix(".unfinished-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    match existing {
+        Existing::Refuse => file.persist_noclobber(path)?,
+        Existing::Replace => file.persist(path)?,
+    };
+    Ok(())
 }
 
 fn sync_folder(folder: &Path) -> Result<(), ResultsError> {
@@ -218,7 +235,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Caveat, Run};
+    use crate::{Caveat, Run, is_being_written};
 
     fn header() -> RunHeader {
         RunHeader::starting(vec!["assay".into(), "run".into()], json!({"records": 10}))
@@ -244,6 +261,7 @@ mod tests {
         folder.write_trial(&record(1), None).unwrap();
         let running = Run::open(folder.path()).unwrap();
         assert_eq!(running.header.status, RunStatus::Running);
+        assert!(is_being_written(folder.path()));
         folder.finish(RunStatus::Finished).unwrap();
 
         let run = Run::open(folder.path()).unwrap();
@@ -319,6 +337,17 @@ mod tests {
         assert!(matches!(error, ResultsError::Write { .. }), "{error}");
         let files = fs::read_dir(folder.path().join(TRIALS_FOLDER)).unwrap().count();
         assert_eq!(files, 1, "the unfinished file is gone");
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_and_stays_where_it_cannot_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        write_file(&path, b"old and long").unwrap();
+        write_file(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        write_file(folder.path(), b"a folder").unwrap_err();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //!
 //! Drawing is the report's business; nothing here knows a terminal.
 
+mod alive;
 mod compare;
 mod error;
 pub mod export;
@@ -26,14 +27,15 @@ mod redact;
 mod run;
 mod summary;
 
+pub use alive::is_being_written;
 pub use assay_measure::statistics::{Interval, Ratio, Verdict};
 pub use assay_model::{
     Axis, Durability, FailureKind, Figure, Measure, OperationKind, Part, Published,
     PublishedValues, Scale, Unit,
 };
-pub use compare::{Across, Comparison, Comparisons, LatencyRatios, compare};
+pub use compare::{Across, Comparison, Comparisons, LatencyRatios, compare, differences};
 pub use error::ResultsError;
-pub use folder::RunFolder;
+pub use folder::{RunFolder, write_file};
 pub use header::{RunHeader, RunStatus};
 pub use interval_log::{LoggedInterval, interval_log};
 pub use json_line::{JsonCell, json_line};
@@ -44,7 +46,9 @@ pub use record::{
     Placement, ResourceUse, SeriesPoint, TrialRecord,
 };
 pub use run::{Run, read_trial};
-pub use summary::{Cell, LatencyIntervals, group_cells, summarize};
+pub use summary::{
+    Cell, LatencyIntervals, group_cells, main_kind, median_trial, repeats_of_cells, summarize,
+};
 
 /// The version of the records' format. A reader refuses a newer one; fields may be added within a
 /// version.

@@ -2,7 +2,9 @@
 
 use std::{
     fs, io,
+    num::NonZero,
     path::{Path, PathBuf},
+    thread,
 };
 
 use serde::{Deserialize, de::DeserializeOwned};
@@ -37,10 +39,7 @@ impl Run {
     pub fn open(path: &Path) -> Result<Run, ResultsError> {
         let path = resolve(path)?;
         let header: RunHeader = read_json(&path.join(HEADER_FILE))?;
-        let mut trials = Vec::new();
-        for file in record_files(&path.join(TRIALS_FOLDER))? {
-            trials.push(read_json::<TrialRecord>(&file)?);
-        }
+        let mut trials = read_records(&record_files(&path.join(TRIALS_FOLDER))?)?;
         trials.sort_by_key(|trial| trial.trial);
         Ok(Run { path, header, trials })
     }
@@ -141,20 +140,41 @@ fn record_files(folder: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     Ok(files)
 }
 
+/// Reads records on all cores: a run may have thousands. Of several that cannot be read the first is
+/// told.
+fn read_records(files: &[PathBuf]) -> Result<Vec<TrialRecord>, ResultsError> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = files.len().div_ceil(cores).max(1);
+    let read = |part: &[PathBuf]| -> Vec<Result<TrialRecord, ResultsError>> {
+        part.iter().map(|file| read_json(file)).collect()
+    };
+    thread::scope(|scope| {
+        let parts: Vec<_> =
+            files.chunks(share).map(|part| scope.spawn(move || read(part))).collect();
+        let records = parts.into_iter().map(|part| part.join().expect("reading does not panic"));
+        records.flatten().collect()
+    })
+}
+
 /// Reads a file of ours: the version first, so that a newer file is not taken for a damaged one.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultsError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        format_version: Option<Value>,
+    }
     let text =
         fs::read(path).map_err(|source| ResultsError::Read { path: path.to_owned(), source })?;
     let damaged = |why: String| ResultsError::Damaged { path: path.to_owned(), why };
-    let json: Value = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-    let found = json
-        .get("format_version")
-        .and_then(Value::as_u64)
+    let versioned: Versioned =
+        serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    let found = versioned
+        .format_version
+        .and_then(|version| version.as_u64())
         .ok_or_else(|| damaged("it has no format_version".to_owned()))?;
     if found > u64::from(FORMAT_VERSION) {
         return Err(ResultsError::Newer { path: path.to_owned(), found, known: FORMAT_VERSION });
     }
-    serde_json::from_value(json).map_err(|error| damaged(error.to_string()))
+    serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))
 }
 
 #[cfg(test)]

@@ -139,14 +139,19 @@ impl LatencyIntervals {
 /// that agree in system, workload and its parameters, clients, records, durability, loop and
 /// placement.
 pub fn summarize(trials: &[TrialRecord]) -> Vec<Cell> {
-    let mut groups: Vec<Vec<&TrialRecord>> = Vec::new();
+    repeats_of_cells(trials).iter().map(|repeats| Cell::of(repeats)).collect()
+}
+
+/// The trials that [`summarize`] folds into each cell: at least one for each.
+pub fn repeats_of_cells(trials: &[TrialRecord]) -> Vec<Vec<&TrialRecord>> {
+    let mut cells: Vec<Vec<&TrialRecord>> = Vec::new();
     for trial in trials {
-        match groups.iter_mut().find(|group| same_cell(group[0], trial)) {
-            Some(group) => group.push(trial),
-            None => groups.push(vec![trial]),
+        match cells.iter_mut().find(|cell| same_cell(cell[0], trial)) {
+            Some(cell) => cell.push(trial),
+            None => cells.push(vec![trial]),
         }
     }
-    groups.iter().map(|group| fold(group)).collect()
+    cells
 }
 
 fn same_cell(a: &TrialRecord, b: &TrialRecord) -> bool {
@@ -155,73 +160,6 @@ fn same_cell(a: &TrialRecord, b: &TrialRecord) -> bool {
         && (a.clients, a.records, a.durability.level) == (b.clients, b.records, b.durability.level)
         && (a.mode, &a.placement.policy) == (b.mode, &b.placement.policy)
         && a.unsupported.is_some() == b.unsupported.is_some()
-}
-
-fn fold(trials: &[&TrialRecord]) -> Cell {
-    let first = trials[0];
-    let throughputs: BTreeMap<u32, f64> = trials
-        .iter()
-        .filter(|trial| trial.unsupported.is_none())
-        .map(|trial| (trial.repeat, trial.throughput_ops_per_s.median))
-        .collect();
-    let rates: Vec<f64> = throughputs.values().copied().collect();
-    let throughput = match trials {
-        [only] => only.throughput_ops_per_s,
-        _ => interval_over_repeats(&rates).unwrap_or_default(),
-    };
-    let mut caveats: Vec<Caveat> = Vec::new();
-    let mut error_messages: Vec<String> = Vec::new();
-    let mut errors = BTreeMap::new();
-    for trial in trials {
-        for caveat in &trial.caveats {
-            if !caveats.iter().any(|known| known.code == caveat.code) {
-                caveats.push(caveat.clone());
-            }
-        }
-        for message in &trial.error_messages {
-            if error_messages.len() < MESSAGES_KEPT && !error_messages.contains(message) {
-                error_messages.push(message.clone());
-            }
-        }
-        for (kind, count) in &trial.errors {
-            *errors.entry(*kind).or_default() += count;
-        }
-    }
-    Cell {
-        system: first.system.clone(),
-        driver: first.driver.clone(),
-        layout: first.layout.clone(),
-        system_version: first.system_version.clone(),
-        durability: first.durability.clone(),
-        workload: first.workload.clone(),
-        workload_parameters: first.workload_parameters.clone(),
-        clients: first.clients,
-        mode: first.mode,
-        placement: first.placement.clone(),
-        records: first.records,
-        repeats: trials.len() as u32,
-        throughput_ops_per_s: throughput,
-        latency_ns: latencies(trials, |trial| &trial.latency_ns),
-        service_latency_ns: latencies(trials, |trial| &trial.service_latency_ns),
-        errors,
-        operations: trials.iter().map(|trial| trial.operations).sum(),
-        error_messages,
-        client_cpu_ns_per_op: over_repeats(trials, |trial| trial.client_cpu_ns_per_op),
-        server_cpu_ns_per_op: over_repeats(trials, |trial| trial.server_cpu_ns_per_op),
-        server_rss_bytes: median_bytes(trials, |trial| trial.server_rss_bytes),
-        huge_pages_bytes: median_bytes(trials, |trial| trial.huge_pages_bytes),
-        data_bytes_per_record: DataBytes {
-            disk: over_repeats(trials, |trial| trial.data_bytes_per_record.disk)
-                .map(|bytes| bytes.median),
-            memory: over_repeats(trials, |trial| trial.data_bytes_per_record.memory)
-                .map(|bytes| bytes.median),
-        },
-        wrong_answers: trials.iter().map(|trial| trial.answers.wrong).sum(),
-        series: median_trial(trials).series.iter().map(|point| point.operations).collect(),
-        caveats,
-        unsupported: first.unsupported.clone(),
-        throughputs,
-    }
 }
 
 fn over_repeats(
@@ -251,7 +189,10 @@ fn latencies(
 }
 
 /// The trial in the middle by throughput; of an even number the slower.
-fn median_trial<'a>(trials: &[&'a TrialRecord]) -> &'a TrialRecord {
+///
+/// # Panics
+/// Without any trial.
+pub fn median_trial<'a>(trials: &[&'a TrialRecord]) -> &'a TrialRecord {
     let mut sorted = trials.to_vec();
     sorted.sort_by(|a, b| a.throughput_ops_per_s.median.total_cmp(&b.throughput_ops_per_s.median));
     sorted[(sorted.len() - 1) / 2]
@@ -271,6 +212,77 @@ pub fn group_cells(cells: &[Cell]) -> Vec<Vec<&Cell>> {
 }
 
 impl Cell {
+    /// Folds the repeats of one cell, at least one.
+    ///
+    /// # Panics
+    /// Without any.
+    pub fn of(trials: &[&TrialRecord]) -> Cell {
+        let first = trials[0];
+        let throughputs: BTreeMap<u32, f64> = trials
+            .iter()
+            .filter(|trial| trial.unsupported.is_none())
+            .map(|trial| (trial.repeat, trial.throughput_ops_per_s.median))
+            .collect();
+        let rates: Vec<f64> = throughputs.values().copied().collect();
+        let throughput = match trials {
+            [only] => only.throughput_ops_per_s,
+            _ => interval_over_repeats(&rates).unwrap_or_default(),
+        };
+        let mut caveats: Vec<Caveat> = Vec::new();
+        let mut error_messages: Vec<String> = Vec::new();
+        let mut errors = BTreeMap::new();
+        for trial in trials {
+            for caveat in &trial.caveats {
+                if !caveats.iter().any(|known| known.code == caveat.code) {
+                    caveats.push(caveat.clone());
+                }
+            }
+            for message in &trial.error_messages {
+                if error_messages.len() < MESSAGES_KEPT && !error_messages.contains(message) {
+                    error_messages.push(message.clone());
+                }
+            }
+            for (kind, count) in &trial.errors {
+                *errors.entry(*kind).or_default() += count;
+            }
+        }
+        Cell {
+            system: first.system.clone(),
+            driver: first.driver.clone(),
+            layout: first.layout.clone(),
+            system_version: first.system_version.clone(),
+            durability: first.durability.clone(),
+            workload: first.workload.clone(),
+            workload_parameters: first.workload_parameters.clone(),
+            clients: first.clients,
+            mode: first.mode,
+            placement: first.placement.clone(),
+            records: first.records,
+            repeats: trials.len() as u32,
+            throughput_ops_per_s: throughput,
+            latency_ns: latencies(trials, |trial| &trial.latency_ns),
+            service_latency_ns: latencies(trials, |trial| &trial.service_latency_ns),
+            errors,
+            operations: trials.iter().map(|trial| trial.operations).sum(),
+            error_messages,
+            client_cpu_ns_per_op: over_repeats(trials, |trial| trial.client_cpu_ns_per_op),
+            server_cpu_ns_per_op: over_repeats(trials, |trial| trial.server_cpu_ns_per_op),
+            server_rss_bytes: median_bytes(trials, |trial| trial.server_rss_bytes),
+            huge_pages_bytes: median_bytes(trials, |trial| trial.huge_pages_bytes),
+            data_bytes_per_record: DataBytes {
+                disk: over_repeats(trials, |trial| trial.data_bytes_per_record.disk)
+                    .map(|bytes| bytes.median),
+                memory: over_repeats(trials, |trial| trial.data_bytes_per_record.memory)
+                    .map(|bytes| bytes.median),
+            },
+            wrong_answers: trials.iter().map(|trial| trial.answers.wrong).sum(),
+            series: median_trial(trials).series.iter().map(|point| point.operations).collect(),
+            caveats,
+            unsupported: first.unsupported.clone(),
+            throughputs,
+        }
+    }
+
     /// Whether two cells differ in the system only.
     pub fn same_question(&self, other: &Cell) -> bool {
         (&self.workload, &self.workload_parameters, self.clients, self.records, self.mode)
@@ -292,12 +304,20 @@ impl Cell {
 
     /// The kind of operation with the most operations, whose latencies stand for the cell's.
     pub fn main_kind(&self) -> Option<OperationKind> {
-        let most = self
-            .latency_ns
-            .iter()
-            .max_by_key(|(kind, latency)| (latency.count, std::cmp::Reverse(kind.index())));
-        most.map(|(kind, _)| *kind)
+        main_kind(self.latency_ns.iter().map(|(kind, latency)| (*kind, latency.count)))
     }
+}
+
+/// The kind with the most operations. Where another has as many but for chance (within 1 %), it is
+/// the first in the order of tables, so that systems that are compared have the same one.
+pub fn main_kind(counts: impl IntoIterator<Item = (OperationKind, u64)>) -> Option<OperationKind> {
+    const AS_MANY: f64 = 0.99;
+    let counts: BTreeMap<OperationKind, u64> = counts.into_iter().collect();
+    let most = counts.values().copied().max().filter(|most| *most > 0)?;
+    let as_many = |kind: &OperationKind| {
+        counts.get(kind).is_some_and(|count| *count as f64 >= most as f64 * AS_MANY)
+    };
+    OperationKind::ALL.into_iter().find(as_many)
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use rand_xoshiro::{
 };
 
 use super::{
-    Interval, autocorrelation, mean, median, median_of_sorted, quantile::normal_cdf,
-    quantile::student_t, variance,
+    Interval, autocorrelation, mean, median, quantile::normal_cdf, quantile::student_t, variance,
 };
 
 /// Resamples drawn for an interval: the 0.4 % level that seven values need has 16 beyond it.
@@ -40,11 +39,7 @@ pub fn interval_over_repeats(values: &[f64]) -> Option<Interval> {
             high: Some(high.max(center)),
         });
     }
-    let statistic = |sample: &mut [f64]| {
-        sample.sort_unstable_by(f64::total_cmp);
-        median_of_sorted(sample)
-    };
-    Some(bootstrap(values, center, statistic))
+    Some(bootstrap(values, center, median_of_resample(values)))
 }
 
 /// The mean of one trial's time series (the throughput of each interval, say) with its interval.
@@ -58,7 +53,10 @@ pub fn interval_within_trial(series: &[f64]) -> Option<Interval> {
     if series.len() < 4 {
         return Some(Interval::unsure(center));
     }
-    Some(bootstrap(series, center, |sample: &mut [f64]| mean(sample)))
+    let n = series.len() as f64;
+    let mean_of_resample =
+        |places: &[usize]| places.iter().map(|place| series[*place]).sum::<f64>() / n;
+    Some(bootstrap(series, center, mean_of_resample))
 }
 
 /// Whether the repeats so far say the median to within `target` of itself (0.02: to 2 %), from
@@ -84,20 +82,49 @@ fn student_interval(values: &[f64]) -> (f64, f64) {
     if logs { (low.exp(), high.exp()) } else { (low, high) }
 }
 
+/// The median of a resample, given as places in `values`. Counting how often each value was drawn
+/// takes a fifth of the time of sorting the resample.
+fn median_of_resample(values: &[f64]) -> impl FnMut(&[usize]) -> f64 {
+    let n = values.len();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let sorted: Vec<f64> = order.iter().map(|place| values[*place]).collect();
+    let mut rank = vec![0; n];
+    order.iter().enumerate().for_each(|(at, place)| rank[*place] = at);
+    let mut drawn = vec![0usize; n];
+    move |places| {
+        drawn.fill(0);
+        places.iter().for_each(|place| drawn[rank[*place]] += 1);
+        // The values that stand at the middle, or on both sides of it.
+        let (low, high) = ((n - 1) / 2, n / 2);
+        let (mut below, mut at_low) = (0, None);
+        for (value, count) in sorted.iter().zip(&drawn) {
+            below += count;
+            if at_low.is_none() && below > low {
+                at_low = Some(*value);
+            }
+            if below > high {
+                return (at_low.unwrap_or(*value) + value) / 2.0;
+            }
+        }
+        f64::NAN
+    }
+}
+
 /// The expanded percentile interval, in blocks and widened where the values hang together.
-fn bootstrap(values: &[f64], center: f64, statistic: impl Fn(&mut [f64]) -> f64) -> Interval {
+fn bootstrap(values: &[f64], center: f64, mut statistic: impl FnMut(&[usize]) -> f64) -> Interval {
     let n = values.len();
     let rho = autocorrelation::significant_lag_1(values);
     let block = if rho.is_some() { (n as f64).cbrt().ceil() as usize } else { 1 };
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
-    let mut sample = vec![0.0; n];
+    let mut sample = vec![0; n];
     let mut estimates: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
             for piece in sample.chunks_mut(block) {
                 let start = below(&mut random, n - block + 1);
-                piece.copy_from_slice(&values[start..start + piece.len()]);
+                piece.iter_mut().zip(start..).for_each(|(drawn, place)| *drawn = place);
             }
-            statistic(&mut sample)
+            statistic(&sample)
         })
         .collect();
     estimates.sort_unstable_by(f64::total_cmp);
@@ -142,6 +169,21 @@ mod tests {
     fn one_repeat_does_not_pretend_to_know_how_sure_it_is() {
         assert_eq!(interval_over_repeats(&[7.0]), Some(Interval::unsure(7.0)));
         assert_eq!(Interval::unsure(7.0).relative_half_width(), None);
+    }
+
+    #[test]
+    fn the_median_of_a_resample_is_that_of_its_values() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        for n in [1, 2, 5, 6, 7, 20] {
+            // Some values are equal.
+            let values: Vec<f64> = (0..n).map(|_| below(&mut random, n) as f64 * 1.5).collect();
+            let mut of_resample = median_of_resample(&values);
+            for _ in 0..50 {
+                let places: Vec<usize> = (0..n).map(|_| below(&mut random, n)).collect();
+                let drawn: Vec<f64> = places.iter().map(|place| values[*place]).collect();
+                assert_eq!(of_resample(&places), median(&drawn), "{values:?} {places:?}");
+            }
+        }
     }
 
     #[test]

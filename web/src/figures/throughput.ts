@@ -1,0 +1,100 @@
+// Throughput of each group as bars.
+
+import { barPanel } from "../bars.ts";
+import type { GroupCell, Report } from "../document.ts";
+import type { Figure } from "../figure.ts";
+import { legendOf, systemView } from "../systems.ts";
+
+export function throughput(report: Report): Figure | null {
+  const works = (cell: GroupCell) => cell.unsupported === null;
+  // In an open loop the rate is given: where it was varied, a figure of its own shows what came of it.
+  const varied = report.panels.some((panel) => panel.over === "rate");
+  const groups = report.groups.filter(
+    (group) => group.cells.some(works) && !(varied && group.mode.loop === "open"),
+  );
+  if (groups.length === 0) return null;
+  return {
+    id: "throughput",
+    title: "Throughput",
+    aid: "Longer is better. The thin line on a bar is the 95% interval over repeats: where two of them overlap much, the difference may be noise.",
+    caption: report.systems.some((system) => system.no_db)
+      ? "The pale gray bar is the harness without a store: nothing can be faster here. It may run off the axis."
+      : undefined,
+    panelWidth: 21,
+    mark: "bar",
+    legend: legendOf(
+      report,
+      groups.flatMap((group) => group.cells.filter(works).map((cell) => cell.system)),
+    ),
+    panels: groups.map((group) =>
+      barPanel({
+        title: group.name,
+        quantity: "rate",
+        notes: group.cells
+          .filter((cell) => cell.unsupported !== null)
+          .map(
+            (cell) => `${systemView(report, cell.system).name}: not supported: ${cell.unsupported}`,
+          ),
+        rows: group.cells.filter(works).map((cell) => ({
+          ...systemView(report, cell.system),
+          bars: [
+            {
+              value: cell.throughput_ops_per_s.median,
+              low: cell.throughput_ops_per_s.low,
+              high: cell.throughput_ops_per_s.high,
+            },
+          ],
+        })),
+      }),
+    ),
+    table: {
+      caption: "Throughput",
+      columns: [
+        { key: "system", title: "System" },
+        { key: "group", title: "Workload" },
+        { key: "place", title: "Place" },
+        { key: "throughput_ops_per_s", title: "Throughput", quantity: "rate" },
+        { key: "low_ops_per_s", title: "Low", quantity: "rate" },
+        { key: "high_ops_per_s", title: "High", quantity: "rate" },
+        { key: "repeats", title: "Repeats", quantity: "plain" },
+        { key: "operations", title: "Operations", quantity: "plain" },
+        { key: "failed", title: "Failed", quantity: "plain" },
+        { key: "unsupported", title: "Not supported" },
+      ],
+      rows: () =>
+        report.groups.flatMap((group) =>
+          group.cells.map((cell) => {
+            const place = cell.rank ? `${cell.rank.place}${cell.rank.tied ? "=" : ""}` : null;
+            const name = systemView(report, cell.system).name;
+            if (cell.unsupported !== null)
+              return [
+                name,
+                group.name,
+                place,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                cell.unsupported,
+              ];
+            const { median, low, high } = cell.throughput_ops_per_s;
+            const failed = cell.errors.reduce((sum, error) => sum + error.count, 0);
+            return [
+              name,
+              group.name,
+              place,
+              median,
+              low,
+              high,
+              cell.repeats,
+              cell.operations,
+              failed,
+              null,
+            ];
+          }),
+        ),
+    },
+  };
+}
