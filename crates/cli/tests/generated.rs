@@ -11,11 +11,13 @@ use serde_json::Value;
 
 use crate::common::{Place, readable};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 13] = [
     "run",
     "plan",
     "rerun",
     "show",
+    "report",
+    "serve",
     "compare",
     "export",
     "systems",

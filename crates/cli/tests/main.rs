@@ -13,5 +13,7 @@ mod figures;
 mod full_disk;
 mod generated;
 mod properties;
+mod report;
+mod serve;
 mod servers;
 mod sins;

@@ -4,11 +4,15 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 
-use crate::args::Arguments;
+use crate::args::{Arguments, SchemaArguments};
 
-/// Prints the JSON schema of an experiment file.
-pub fn schema() -> anyhow::Result<ExitCode> {
-    println!("{}", serde_json::to_string_pretty(&assay_experiment::spec::json_schema())?);
+/// Prints the JSON schema of an experiment file, or of a report's data.
+pub fn schema(arguments: SchemaArguments) -> anyhow::Result<ExitCode> {
+    let schema = match arguments.report {
+        true => assay_report::page::data::json_schema(),
+        false => assay_experiment::spec::json_schema(),
+    };
+    println!("{}", serde_json::to_string_pretty(&schema)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,6 +4,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
+    slice,
     sync::{Arc, atomic::AtomicBool},
     thread,
 };
@@ -52,8 +53,10 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
 
     let run = Run::open(&path)?;
     show(&run, output.format(), Tables::IfNoFigure)?;
+    let page = leave_report(&run);
     if !output.quiet {
         eprintln!("records: {}", path.display());
+        page.iter().for_each(|page| eprintln!("report: {}", page.display()));
     }
     let report = report?;
     for (cell, error) in &report.failures {
@@ -75,6 +78,16 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+/// Leaves the report of a run with any trials in its folder. A run without its report is whole: why
+/// there is none is said, and no failure.
+fn leave_report(run: &Run) -> Option<PathBuf> {
+    if run.trials.is_empty() {
+        return None;
+    }
+    let written = super::report::write(slice::from_ref(run), &super::report::place_in(run));
+    written.inspect_err(|error| eprintln!("assay: {error}")).ok()
 }
 
 /// Whether a run that draws a figure shows its tables, too.

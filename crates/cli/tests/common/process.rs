@@ -82,6 +82,11 @@ impl Running {
         });
     }
 
+    /// What it has written to standard output so far.
+    pub fn said(&self) -> String {
+        self.stdout.so_far()
+    }
+
     /// Waits until it has said `text` on standard error.
     pub fn await_message(&mut self, text: &str) {
         self.await_that(text, |running| running.stderr.so_far().contains(text));

@@ -1,0 +1,371 @@
+//! The runs of a results folder, looked at again and again: what is new is read, what is known is not.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    slice,
+    sync::Arc,
+};
+
+use assay_report::{escape, page::Report};
+use assay_results::{Run, RunStatus, is_being_written};
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// The file that makes a folder a run's.
+const HEADER_FILE: &str = "run.json";
+
+/// The title of an experiment that has none.
+const UNNAMED: &str = "Experiment";
+
+/// A run as the list shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The name of its folder, by which it is asked for.
+    pub id: String,
+    /// Its folder.
+    pub path: PathBuf,
+    /// How it stands.
+    pub state: State,
+    /// When it began; of an unreadable one, when its header was last written.
+    pub started_at: Timestamp,
+    /// When it ended, if it could say so.
+    pub finished_at: Option<Timestamp>,
+    /// What its experiment is called; may be empty.
+    pub title: String,
+    /// What it asks; may be empty before it has ended.
+    pub question: String,
+    /// The systems of its plan.
+    pub systems: Vec<String>,
+    /// The workloads of its plan.
+    pub workloads: Vec<String>,
+    /// How many trials have ended.
+    pub done: usize,
+    /// How many there will be, if that is known.
+    pub planned: Option<usize>,
+    /// What was found out so far, in sentences.
+    pub answers: Vec<String>,
+}
+
+/// How a run stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its process works on it.
+    Running,
+    /// Every trial ended.
+    Finished,
+    /// It was stopped, or its process is gone.
+    Interrupted,
+    /// A file of it cannot be read: why.
+    Unreadable(String),
+}
+
+impl State {
+    /// The state in a word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Finished => "finished",
+            State::Interrupted => "interrupted",
+            State::Unreadable(_) => "unreadable",
+        }
+    }
+}
+
+/// A results folder and what is known of it.
+pub struct Listing {
+    folder: PathBuf,
+    known: BTreeMap<String, Known>,
+}
+
+struct Known {
+    mark: Mark,
+    /// What the header says of a run that was never finished: to be asked for at each look.
+    unfinished: bool,
+    entry: Arc<Entry>,
+}
+
+impl Known {
+    /// Whether its process has ended since, without a chance to say so.
+    fn has_died(&self) -> bool {
+        self.unfinished && self.entry.state == State::Running && !is_being_written(&self.entry.path)
+    }
+}
+
+/// What differs when a run's files do: inode, length and time of each that was looked at.
+type Mark = Vec<(u64, u64, i64, i64)>;
+
+impl Listing {
+    /// The listing of a folder at which nobody has looked yet.
+    pub fn of(folder: PathBuf) -> Listing {
+        Listing { folder, known: BTreeMap::new() }
+    }
+
+    /// Looks at the folder.
+    ///
+    /// # Errors
+    /// If the folder itself cannot be read; what was known stays. A run that cannot be read is an
+    /// entry that says so.
+    pub fn look(&mut self) -> io::Result<()> {
+        let mut found = BTreeMap::new();
+        for path in runs_in(&self.folder)? {
+            let id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let known = self.known.remove(&id);
+            found.insert(id.clone(), look_at(id, path, known));
+        }
+        self.known = found;
+        Ok(())
+    }
+
+    /// The runs, newest first.
+    pub fn entries(&self) -> Vec<Arc<Entry>> {
+        let mut entries: Vec<_> =
+            self.known.values().map(|known| Arc::clone(&known.entry)).collect();
+        entries.sort_by(|a, b| (b.started_at, &b.id).cmp(&(a.started_at, &a.id)));
+        entries
+    }
+}
+
+fn runs_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut runs = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.join(HEADER_FILE).is_file() {
+            runs.push(path);
+        }
+    }
+    Ok(runs)
+}
+
+fn look_at(id: String, path: PathBuf, known: Option<Known>) -> Known {
+    // A record can be mended without its folder showing it.
+    let broken =
+        known.as_ref().is_some_and(|known| matches!(known.entry.state, State::Unreadable(_)));
+    // Before the files are read: what changes meanwhile is seen at the next look.
+    let mark = mark(&path, broken);
+    match known {
+        Some(known) if known.mark == mark && !known.has_died() => known,
+        _ => read(id, path, mark),
+    }
+}
+
+fn mark(path: &Path, all_records: bool) -> Mark {
+    let trials = path.join("trials");
+    let mut files = vec![path.join(HEADER_FILE), trials.clone()];
+    if all_records {
+        let records = fs::read_dir(trials).into_iter().flatten().flatten();
+        files.extend(records.map(|record| record.path()));
+        files.sort();
+    }
+    let of = |file: &PathBuf| {
+        fs::metadata(file)
+            .map_or((0, 0, 0, 0), |data| (data.ino(), data.len(), data.mtime(), data.mtime_nsec()))
+    };
+    files.iter().map(of).collect()
+}
+
+fn read(id: String, path: PathBuf, mark: Mark) -> Known {
+    // Before the header is read: a process that ends in between has said so by then, if it can.
+    let alive = is_being_written(&path);
+    match Run::open(&path) {
+        Ok(run) => {
+            let unfinished = run.header.status == RunStatus::Running;
+            Known { mark, unfinished, entry: Arc::new(entry(id, path, &run, alive)) }
+        }
+        Err(error) => {
+            let state = State::Unreadable(escape(&error.to_string()));
+            let entry = Entry {
+                id,
+                state,
+                started_at: written_at(&path),
+                path,
+                finished_at: None,
+                title: String::new(),
+                question: String::new(),
+                systems: Vec::new(),
+                workloads: Vec::new(),
+                done: 0,
+                planned: None,
+                answers: Vec::new(),
+            };
+            Known { mark, unfinished: false, entry: Arc::new(entry) }
+        }
+    }
+}
+
+fn written_at(path: &Path) -> Timestamp {
+    let written = fs::metadata(path.join(HEADER_FILE)).and_then(|data| data.modified());
+    written.ok().and_then(|time| Timestamp::try_from(time).ok()).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+fn entry(id: String, path: PathBuf, run: &Run, alive: bool) -> Entry {
+    let plan = &run.header.plan;
+    let title = plan["title"].as_str().filter(|title| *title != UNNAMED).unwrap_or_default();
+    let state = match run.header.status {
+        RunStatus::Finished => State::Finished,
+        RunStatus::Running if alive => State::Running,
+        RunStatus::Running | RunStatus::Interrupted => State::Interrupted,
+    };
+    let asked = plan["question"].as_str().map(escape).unwrap_or_default();
+    let (question, answers) = match run.trials.is_empty() {
+        true => (asked, Vec::new()),
+        false => {
+            let report = Report::of(slice::from_ref(run));
+            let answers = report.headlines.into_iter().map(|headline| headline.sentence);
+            // One made of what was measured would leave out the systems that are still to come.
+            let question = if state == State::Running { asked } else { report.question };
+            (question, answers.collect())
+        }
+    };
+    Entry {
+        id,
+        state,
+        path,
+        started_at: run.header.started_at,
+        finished_at: run.header.finished_at,
+        title: escape(title),
+        question,
+        systems: of_cells(plan, "/system/label"),
+        workloads: of_cells(plan, "/workload"),
+        done: run.trials.len(),
+        planned: planned(plan),
+        answers,
+    }
+}
+
+/// What the plan's cells have in this place, each once.
+fn of_cells(plan: &Value, place: &str) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::new();
+    for cell in plan["cells"].as_array().into_iter().flatten() {
+        if let Some(text) = cell.pointer(place).and_then(Value::as_str).map(escape)
+            && !distinct.contains(&text)
+        {
+            distinct.push(text);
+        }
+    }
+    distinct
+}
+
+/// How many records there will be: each cell once a repeat, and once if it is not supported. Nobody
+/// knows where repeats go on until the intervals are narrow.
+fn planned(plan: &Value) -> Option<usize> {
+    let repeats = usize::try_from(plan.pointer("/repeats/count")?.as_u64()?).ok()?;
+    let cells = plan["cells"].as_array()?;
+    let unsupported = cells.iter().filter(|cell| cell["unsupported"].is_string()).count();
+    (cells.len() - unsupported).checked_mul(repeats)?.checked_add(unsupported)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_results::{RunFolder, RunHeader, TrialRecord};
+    use serde_json::json;
+
+    use super::*;
+
+    fn begun(parent: &Path, started_at: &str) -> RunFolder {
+        let plan = json!({
+            "title": "Stores\u{1b}[2J", "question": "Which?", "repeats": {"count": 2},
+            "cells": [
+                {"system": {"label": "slik"}, "workload": "ycsb/a", "unsupported": null},
+                {"system": {"label": "<script>"}, "workload": "ycsb/a", "unsupported": "no"},
+            ],
+        });
+        let mut header = RunHeader::starting(vec!["assay".into()], plan);
+        header.started_at = started_at.parse().unwrap();
+        RunFolder::create(parent, header).unwrap()
+    }
+
+    fn record(trial: u32) -> TrialRecord {
+        let (system, workload) = ("slik".into(), "ycsb/a".into());
+        TrialRecord { trial, repeat: trial, system, workload, clients: 1, ..TrialRecord::default() }
+    }
+
+    fn looked(listing: &mut Listing) -> Vec<Arc<Entry>> {
+        listing.look().unwrap();
+        listing.entries()
+    }
+
+    #[test]
+    fn a_run_is_followed_from_its_beginning_to_its_end() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut listing = Listing::of(parent.path().to_owned());
+        assert_eq!(looked(&mut listing), []);
+        let mut folder = begun(parent.path(), "2026-01-02T00:00:00Z");
+        let entries = looked(&mut listing);
+        let entry = &entries[0];
+        assert_eq!((&entry.state, entry.done, entry.planned), (&State::Running, 0, Some(3)));
+        assert_eq!(entry.id, folder.header().id);
+        assert_eq!(entry.systems, ["slik", "<script>"]);
+        assert_eq!(entry.workloads, ["ycsb/a"]);
+        assert_eq!(entry.question, "Which?");
+        assert!(!entry.title.contains('\u{1b}'), "{}", entry.title);
+        folder.write_trial(&record(1), None).unwrap();
+        assert_eq!(looked(&mut listing)[0].done, 1);
+        let before = looked(&mut listing);
+        assert!(
+            Arc::ptr_eq(&before[0], &looked(&mut listing)[0]),
+            "what is known is not read again"
+        );
+        folder.finish(RunStatus::Finished).unwrap();
+        assert_eq!(looked(&mut listing)[0].state, State::Finished);
+        drop(folder);
+        assert_eq!(looked(&mut listing)[0].state, State::Finished);
+    }
+
+    #[test]
+    fn a_run_whose_process_is_gone_is_interrupted_though_nothing_says_so() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut listing = Listing::of(parent.path().to_owned());
+        let folder = begun(parent.path(), "2026-01-02T00:00:00Z");
+        folder.write_trial(&record(1), None).unwrap();
+        assert_eq!(looked(&mut listing)[0].state, State::Running);
+        drop(folder);
+        assert_eq!(looked(&mut listing)[0].state, State::Interrupted);
+        let mut fresh = Listing::of(parent.path().to_owned());
+        assert_eq!(looked(&mut fresh), looked(&mut listing), "whoever looks later knows as much");
+    }
+
+    #[test]
+    fn a_damaged_record_takes_its_own_run_only_and_a_mended_one_gives_it_back() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut listing = Listing::of(parent.path().to_owned());
+        let old = begun(parent.path(), "2026-01-01T00:00:00Z");
+        let path = old.write_trial(&record(1), None).unwrap();
+        let _new = begun(parent.path(), "2099-01-02T00:00:00Z");
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, "{\"format_version\"").unwrap();
+        let entries = looked(&mut listing);
+        assert_eq!(entries.len(), 2);
+        assert_eq!(entries[0].state, State::Running, "the newest stands first");
+        let State::Unreadable(why) = &entries[1].state else { panic!("{entries:?}") };
+        assert!(why.contains("0001-slik") && why.contains("damaged"), "{why}");
+        // In place, as an editor may do it.
+        fs::write(&path, whole).unwrap();
+        assert_eq!(looked(&mut listing)[1].done, 1);
+    }
+
+    #[test]
+    fn runs_go_and_other_folders_are_no_runs() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut listing = Listing::of(parent.path().to_owned());
+        let folder = begun(parent.path(), "2026-01-02T00:00:00Z");
+        fs::create_dir(parent.path().join("notes")).unwrap();
+        fs::write(parent.path().join("file"), "").unwrap();
+        assert_eq!(looked(&mut listing).len(), 1);
+        fs::remove_dir_all(folder.path()).unwrap();
+        assert_eq!(looked(&mut listing), []);
+        fs::remove_dir_all(parent.path()).unwrap();
+        assert!(listing.look().is_err());
+    }
+
+    #[test]
+    fn how_many_trials_there_will_be_is_told_only_if_known() {
+        let cells = json!([{"unsupported": null}, {"unsupported": "no"}, {}]);
+        assert_eq!(planned(&json!({"cells": cells, "repeats": {"count": 3}})), Some(7));
+        assert_eq!(planned(&json!({"cells": cells, "repeats": {"auto": {"most": 9}}})), None);
+        assert_eq!(planned(&json!({"cells": cells, "repeats": {"count": u64::MAX}})), None);
+        assert_eq!(planned(&json!(null)), None);
+    }
+}
