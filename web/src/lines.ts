@@ -1,21 +1,10 @@
 // A panel of lines with a symbol at each point, an interval where one is known, and what others
 // have published beside them.
 
-import {
-  axisX,
-  axisY,
-  dot,
-  gridX,
-  gridY,
-  line,
-  plot,
-  rect,
-  ruleX,
-  ruleY,
-} from "@observablehq/plot";
+import { dot, line, plot, rect, ruleX, ruleY } from "@observablehq/plot";
 import type { Drawing, Panel, Spot } from "./chart.ts";
 import type { Look } from "./palette.ts";
-import { clip, marked, plain, textWidth } from "./plotting.ts";
+import { bottomAxis, clip, grid, leftAxis, marked, plain, textWidth } from "./plotting.ts";
 import { linearTicks, logDomain, logTicks, withEnds, zeroDomain } from "./scale.ts";
 
 /** An axis of a panel of lines. */
@@ -170,29 +159,12 @@ function draw(of: LinePanel, width: number): Drawing {
     x: { type: of.x.kind === "log" ? "log" : "linear", domain: xDomain, label: null },
     y: { type: of.y.kind === "log" ? "log" : "linear", domain: yDomain, label: null },
     marks: [
-      gridY(yTicks, { stroke: "var(--grid)", strokeOpacity: 1 }),
-      gridX(xTicks, { stroke: "var(--grid)", strokeOpacity: 0.6 }),
-      axisY(yTicks, {
-        tickSize: 0,
-        tickPadding: 6,
-        text: of.y.tick,
-        color: "var(--soft)",
-        fontSize: 11,
-        label: of.y.label,
-        labelAnchor: "top",
-        labelArrow: "none",
-        labelOffset: marginLeft,
-      }),
-      axisX(xTicks, {
-        tickSize: 0,
-        tickPadding: 8,
-        text: (value: number) => of.x.tick(of.x.kind === "steps" ? at(steps, value) : value),
-        color: "var(--soft)",
-        fontSize: 11,
+      ...grid(xTicks, yTicks),
+      leftAxis({ ticks: yTicks, tick: of.y.tick, label: of.y.label }, marginLeft),
+      bottomAxis({
+        ticks: xTicks,
+        tick: (value) => of.x.tick(of.x.kind === "steps" ? at(steps, value) : value),
         label: of.x.label,
-        labelAnchor: "center",
-        labelArrow: "none",
-        labelOffset: 35,
       }),
       ...of.lines.flatMap((line) => bandMarks(line, xDomain)),
       ...of.lines.flatMap((line, index) =>

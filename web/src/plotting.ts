@@ -1,6 +1,6 @@
 // What all charts need of Observable Plot.
 
-import type { RenderFunction } from "@observablehq/plot";
+import { axisX, axisY, gridX, gridY, type Markish, type RenderFunction } from "@observablehq/plot";
 
 /** A render transform that writes the system's number on a mark, so that it can be muted. */
 export function marked(system: number | null): RenderFunction {
@@ -27,6 +27,49 @@ export function plain(plotted: Element): SVGSVGElement {
       part.removeAttribute(name);
   }
   return plotted;
+}
+
+/** An axis: where its ticks are, what they say, and what it is called. */
+export interface TickedAxis {
+  readonly ticks: readonly number[];
+  readonly tick: (value: number) => string;
+  readonly label: string | null;
+}
+
+/** The grid behind a chart of numbers. */
+export function grid(xTicks: readonly number[], yTicks: readonly number[]): Markish[] {
+  return [
+    gridY([...yTicks], { stroke: "var(--grid)", strokeOpacity: 1 }),
+    gridX([...xTicks], { stroke: "var(--grid)", strokeOpacity: 0.6 }),
+  ];
+}
+
+const AXIS_STYLE = { tickSize: 0, color: "var(--soft)", fontSize: 11 };
+
+/** The axis on the left, its label above it. */
+export function leftAxis(of: TickedAxis, marginLeft: number): Markish {
+  return axisY([...of.ticks], {
+    ...AXIS_STYLE,
+    tickPadding: 6,
+    text: of.tick,
+    label: of.label,
+    labelAnchor: "top",
+    labelArrow: "none",
+    labelOffset: marginLeft,
+  });
+}
+
+/** The axis at the bottom. */
+export function bottomAxis(of: TickedAxis): Markish {
+  return axisX([...of.ticks], {
+    ...AXIS_STYLE,
+    tickPadding: 8,
+    text: of.tick,
+    label: of.label,
+    labelAnchor: "center",
+    labelArrow: "none",
+    labelOffset: 35,
+  });
 }
 
 /** A text of at most so many characters. */

@@ -1,10 +1,10 @@
 // A panel of tracks, one under the other over the same time axis.
 
-import { axisX, axisY, gridX, gridY, line, plot } from "@observablehq/plot";
+import { line, plot } from "@observablehq/plot";
 import type { Drawing, Panel, Spot } from "./chart.ts";
 import { svg as svgElement } from "./dom.ts";
 import type { Look } from "./palette.ts";
-import { marked, plain, textWidth } from "./plotting.ts";
+import { bottomAxis, grid, leftAxis, marked, plain, textWidth } from "./plotting.ts";
 import { farApart, linearTicks, logDomain, logTicks, zeroDomain } from "./scale.ts";
 import { format, type Quantity, seconds, tick } from "./units.ts";
 
@@ -115,27 +115,16 @@ function draw(of: TrackPanel, height: number, width: number): Drawing {
       x: { domain: [0, end], label: null, axis: null },
       y: { type: log ? "log" : "linear", domain, label: null, axis: null },
       marks: [
-        gridY(yTicks, { stroke: "var(--grid)", strokeOpacity: 1 }),
-        gridX(xTicks, { stroke: "var(--grid)", strokeOpacity: 0.6 }),
-        axisY(yTicks, {
-          tickSize: 0,
-          tickPadding: 6,
-          text: (value: number) => tick(track.quantity, value),
-          color: "var(--soft)",
-          fontSize: 11,
-          label: null,
-        }),
+        ...grid(xTicks, yTicks),
+        leftAxis(
+          { ticks: yTicks, tick: (value) => tick(track.quantity, value), label: null },
+          marginLeft,
+        ),
         isLast
-          ? axisX(xTicks, {
-              tickSize: 0,
-              tickPadding: 8,
-              text: seconds,
-              color: "var(--soft)",
-              fontSize: 11,
+          ? bottomAxis({
+              ticks: xTicks,
+              tick: seconds,
               label: "since the start of the measurement",
-              labelAnchor: "center",
-              labelArrow: "none",
-              labelOffset: 35,
             })
           : null,
         ...track.courses.map((course) =>

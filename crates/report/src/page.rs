@@ -26,7 +26,8 @@ use self::{data::REPORT_VERSION, measured::Measured};
 
 pub use data::Report;
 pub use data_block::json;
-pub use document::render;
+pub use document::{LiveScript, Page, hash, page, render};
+pub use text_page::escaped;
 
 impl Report {
     /// The report of runs: of one, or of several side by side. Where several answered one question

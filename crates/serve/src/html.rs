@@ -2,21 +2,7 @@
 
 use std::fmt::Write;
 
-/// The text with what HTML would read written as entities.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
-        }
-    }
-    out
-}
+use assay_report::page::escaped;
 
 /// The name as one segment of a path.
 pub fn segment(name: &str) -> String {

@@ -2,12 +2,12 @@
 
 use std::{fmt::Write, path::Path};
 
-use assay_report::escape;
+use assay_report::{escape, page::escaped};
 use jiff::Timestamp;
 
 use crate::{
     board::View,
-    html::{escaped, page, segment},
+    html::{page, segment},
     listing::{Entry, State},
 };
 

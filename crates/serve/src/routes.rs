@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
+use assay_report::page::escaped;
 use axum::{
     Router,
     extract::{Path, Request, State},
@@ -20,8 +21,7 @@ use tokio::sync::{Semaphore, broadcast::error::RecvError};
 use crate::{
     board::{Board, View},
     guard::{Guard, Pass, Refusal},
-    html::{self, escaped},
-    list_page, listing, policy, run_page,
+    html, list_page, listing, policy, run_page,
 };
 
 /// How many reports are drawn at once. One can take a second and much memory.

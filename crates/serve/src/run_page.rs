@@ -2,28 +2,17 @@
 
 use std::slice;
 
-use assay_report::page::{self, Report};
+use assay_report::page::{self, LiveScript, Page, Report, escaped};
 use assay_results::{ResultsError, Run, RunStatus};
 
 use crate::{
-    html::{self, escaped},
+    html,
     listing::{Entry, State},
     policy,
 };
 
 /// The script that takes the page anew when a trial has ended.
 pub const SCRIPT: &str = include_str!("run.js");
-
-/// Where a report says its policy.
-const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
-
-/// A page and the policy that its header must have.
-pub struct Page {
-    /// The page.
-    pub html: String,
-    /// The policy.
-    pub policy: String,
-}
 
 /// Reads the run and draws it.
 ///
@@ -39,44 +28,26 @@ pub fn render(entry: &Entry) -> Result<Page, ResultsError> {
     let live = unfinished && entry.state == State::Running;
     Ok(match (run.trials.is_empty(), live) {
         (true, live) => waiting(entry, live),
-        (false, false) => plain(&run),
-        (false, true) => alive(entry, &run),
+        (false, live) => report(entry, &run, live),
     })
 }
 
-fn plain(run: &Run) -> Page {
-    let html = page::render(&Report::of(slice::from_ref(run)));
-    let policy = policy::of_report(policy_of(&html));
-    Page { html, policy }
-}
-
-/// The report with one more script at its end, and leave for that in its policy.
-fn alive(entry: &Entry, run: &Run) -> Page {
-    let html = page::render(&Report::of(slice::from_ref(run)));
-    let policy = policy::with_script(policy_of(&html), SCRIPT);
-    let from = html.find(POLICY).map_or(0, |at| at + POLICY.len());
-    let after = from + policy_of(&html).len();
-    let end = html.rfind("</body>").unwrap_or(html.len());
-    let script = script(entry, run.trials.len());
-    let html = [&html[..from], &policy, &html[after..end], &script, &html[end..]].concat();
+fn report(entry: &Entry, run: &Run, live: bool) -> Page {
+    let done = run.trials.len().to_string();
+    let attributes = [("data-run", &*entry.id), ("data-done", &*done)];
+    let live = live.then_some(LiveScript { attributes: &attributes, source: SCRIPT });
+    let Page { html, policy } = page::page(&Report::of(slice::from_ref(run)), live);
     Page { html, policy: policy::of_report(&policy) }
-}
-
-/// The policy in a report's head; one that allows nothing if it says none.
-fn policy_of(html: &str) -> &str {
-    let said = html.split_once(POLICY).and_then(|(_, rest)| rest.split_once('"'));
-    said.map_or("default-src 'none'", |(policy, _)| policy)
-}
-
-fn script(entry: &Entry, done: usize) -> String {
-    let id = escaped(&entry.id);
-    format!("<script data-run=\"{id}\" data-done=\"{done}\">{SCRIPT}</script>\n")
 }
 
 /// A run none of whose trials has ended.
 fn waiting(entry: &Entry, live: bool) -> Page {
     let (told, script) = match live {
-        true => ("No trial has ended yet: the report appears here when one has.", script(entry, 0)),
+        true => {
+            let id = escaped(&entry.id);
+            let script = format!("<script data-run=\"{id}\" data-done=\"0\">{SCRIPT}</script>\n");
+            ("No trial has ended yet: the report appears here when one has.", script)
+        }
         false => ("It ended before any trial did: there is nothing to report.", String::new()),
     };
     let title = if entry.title.is_empty() { &entry.id } else { &entry.title };
@@ -133,16 +104,17 @@ mod tests {
         let over = render(&entry_in(parent.path())).unwrap();
         assert_eq!(over.html, page::render(&Report::of(&[run])), "the very report");
 
-        // The two policies, in the page and in the header, both let the two scripts run.
-        let said = policy_of(&live.html);
-        assert_eq!(live.policy, policy::of_report(said));
-        assert_eq!(said.matches("'sha256-").count(), 2, "{said}");
-        assert!(said.contains(&policy::hash(SCRIPT)) && said.ends_with("; connect-src 'self'"));
-        let strict = policy_of(&over.html);
-        assert_eq!(strict.matches("'sha256-").count(), 1, "{strict}");
-        assert!(!strict.contains("connect-src") && strict.starts_with("default-src 'none'"));
-        let script = format!("{}; connect-src 'self'", strict);
-        assert_eq!(said.replace(&format!("{} ", policy::hash(SCRIPT)), ""), script);
+        // The page says the policy of its header, which lets the two scripts run.
+        for page in [&live, &over] {
+            let said = page.policy.strip_suffix("; frame-ancestors 'none'").unwrap();
+            assert!(page.html.contains(&format!("content=\"{said}\"")), "{said}");
+            assert!(said.starts_with("default-src 'none'"), "{said}");
+        }
+        assert_eq!(live.policy.matches("'sha256-").count(), 2, "{}", live.policy);
+        assert!(live.policy.contains(&page::hash(SCRIPT)));
+        assert!(live.policy.contains("connect-src 'self'"));
+        assert_eq!(over.policy.matches("'sha256-").count(), 1, "{}", over.policy);
+        assert!(!over.policy.contains("connect-src"));
     }
 
     #[test]

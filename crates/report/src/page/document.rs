@@ -11,20 +11,42 @@ use super::{
 const SCRIPT: &str = include_str!("../../../../web/dist/report.js");
 const STYLE: &str = include_str!("../../../../web/dist/report.css");
 
+/// A page, and what it may do.
+pub struct Page {
+    /// The HTML file; its head says the policy too.
+    pub html: String,
+    /// The content security policy, for a server to send with it.
+    pub policy: String,
+}
+
+/// A script that keeps a page of a server's up to date.
+pub struct LiveScript<'a> {
+    /// The attributes of its element, each `data-…` name with its value.
+    pub attributes: &'a [(&'a str, &'a str)],
+    /// JavaScript; it may ask the server that sent the page.
+    pub source: &'a str,
+}
+
 /// The report as one HTML file. It holds style, script and data, loads nothing, and says the answers
 /// and the main figures also without a script.
 ///
 /// The element `report` holds the text; the script takes the data from the element `report-data`.
 pub fn render(report: &Report) -> String {
+    page(report, None).html
+}
+
+/// The report as a page of a server's: as [`render`] gives it, with one more script if there is one.
+pub fn page(report: &Report, live: Option<LiveScript<'_>>) -> Page {
     let title = match report.title.as_str() {
         "" => "Assay".to_owned(),
         title => format!("{} · Assay", escaped(title)),
     };
-    let policy = policy();
+    let policy = policy(live.as_ref().map(|live| live.source));
+    let live = live.map_or(String::new(), |live| element_of(&live));
     let version = escaped(&report.assay_version);
     let text = text_page::render(report);
     let data = data_block::json(report);
-    format!(
+    let html = format!(
         r#"<!doctype html>
 <html lang="en">
 <head>
@@ -42,20 +64,36 @@ pub fn render(report: &Report) -> String {
 {text}</main>
 <script type="application/json" id="report-data">{data}</script>
 <script>{SCRIPT}</script>
-</body>
+{live}</body>
 </html>
 "#
+    );
+    Page { html, policy }
+}
+
+fn element_of(live: &LiveScript<'_>) -> String {
+    let attributes = live.attributes.iter().map(|(name, value)| {
+        let value = escaped(value);
+        format!(" {name}=\"{value}\"")
+    });
+    format!("<script{}>{}</script>\n", attributes.collect::<String>(), live.source)
+}
+
+/// What the page may do: run its scripts, be styled, draw pictures that it made itself. Nothing is
+/// sent or framed, and only a live script may ask the server that sent the page.
+fn policy(live: Option<&str>) -> String {
+    let scripts: Vec<String> = [Some(SCRIPT), live].into_iter().flatten().map(hash).collect();
+    let asks = if live.is_some() { "; connect-src 'self'" } else { "" };
+    format!(
+        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data: blob:; \
+         base-uri 'none'; form-action 'none'{asks}",
+        scripts.join(" ")
     )
 }
 
-/// What the page may do: run this script, be styled, draw pictures that it made itself. Nothing is
-/// fetched, sent or framed.
-fn policy() -> String {
-    let hash = BASE64_STANDARD.encode(Sha256::digest(SCRIPT.as_bytes()));
-    format!(
-        "default-src 'none'; script-src 'sha256-{hash}'; style-src 'unsafe-inline'; \
-         img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
+/// The source expression by which a policy allows an inline script or style.
+pub fn hash(text: &str) -> String {
+    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
 #[cfg(test)]
