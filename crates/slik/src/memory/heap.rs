@@ -207,10 +207,10 @@ impl Heap {
     /// Appends a record. The owner looks at [`Heap::is_full`] before.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Place {
         let size = footprint(bytes.len());
-        let number = match self.open {
-            Some(open) if self.segments[open as usize].room() >= size => open,
-            _ if size > LARGEST_SHARING => self.add_segment(size),
-            _ => self.open_segment(size),
+        let number = match self.open_for(size) {
+            Some(open) => open,
+            None if size > LARGEST_SHARING => self.add_segment(size),
+            None => self.open_segment(size),
         };
         let segment = &mut self.segments[number as usize];
         let offset = segment.filled as usize;
@@ -262,11 +262,9 @@ impl Heap {
     /// Where [`Heap::put`] would put a record next: a hint at what is not there yet, wrong if
     /// another record comes first.
     pub(super) fn next_hint(&self, len: usize) -> Hint {
-        let (number, offset) = match self.open {
-            Some(open) if self.segments[open as usize].room() >= footprint(len) => {
-                (open, self.segments[open as usize].filled as usize)
-            }
-            _ => (self.free.last().copied().unwrap_or(self.segments.len() as u32), 0),
+        let (number, offset) = match self.open_for(footprint(len)) {
+            Some(open) => (open, self.segments[open as usize].filled as usize),
+            None => (self.free.last().copied().unwrap_or(self.segments.len() as u32), 0),
         };
         let generation = self.segments.get(number as usize).map_or(1, |segment| segment.generation);
         let place = Place(number << UNIT_BITS | (offset / UNIT) as u32);
@@ -311,10 +309,10 @@ impl Heap {
     /// The bytes that [`Heap::put`] would take from the allocator for a record.
     pub(super) fn growth(&self, len: usize) -> usize {
         let size = footprint(len);
-        match self.open {
-            Some(open) if self.segments[open as usize].room() >= size => 0,
-            _ if size > LARGEST_SHARING => size + LINE,
-            _ => self.next_bytes().max(size) + LINE,
+        match self.open_for(size) {
+            Some(_) => 0,
+            None if size > LARGEST_SHARING => size + LINE,
+            None => self.next_bytes().max(size) + LINE,
         }
     }
 
@@ -388,6 +386,12 @@ impl Heap {
     /// Bytes of the next segment to be shared: small in a small heap, because its rest is unused.
     fn next_bytes(&self) -> usize {
         (self.filled_bytes / 8).next_multiple_of(LINE).clamp(SEGMENT.0, SEGMENT.1)
+    }
+
+    /// The open segment, if a record of this size fits.
+    #[inline]
+    fn open_for(&self, size: usize) -> Option<u32> {
+        self.open.filter(|open| self.segments[*open as usize].room() >= size)
     }
 
     fn open_segment(&mut self, least: usize) -> u32 {

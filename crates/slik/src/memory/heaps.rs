@@ -40,7 +40,7 @@ impl Heaps {
     /// The heap of a hint; `None` for a hint that leads nowhere.
     #[inline]
     pub(super) fn hinted(&self, hint: Hint) -> Option<RwLockReadGuard<'_, Heap>> {
-        Some(self.0.get(hint.heap())?.read()).filter(|_| hint != Hint::NONE)
+        (hint != Hint::NONE).then(|| self.0.get(hint.heap()).map(|heap| heap.read()))?
     }
 
     /// See [`Heap::prefetch`]. Does nothing rather than wait.

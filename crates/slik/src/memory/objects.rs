@@ -288,11 +288,10 @@ impl Memory {
     ) -> Result<Committed, Refused> {
         let mut heap = self.heaps.write(commit.hash);
         let before_bytes = state.memory_bytes() + heap.memory_bytes();
-        let mut committed = state.commit(commit, &mut heap, &self.switches, &self.budget)?;
-        committed.grown = state.len() > self.options.tablet_objects;
-        committed.dirty = heap.is_dirty();
+        let version = state.commit(commit, &mut heap, &self.switches, &self.budget)?;
         self.budget.count(before_bytes, state.memory_bytes() + heap.memory_bytes());
-        Ok(committed)
+        let grown = state.len() > self.options.tablet_objects;
+        Ok(Committed { version, grown, dirty: heap.is_dirty() })
     }
 
     /// Reads the objects of a hash, and gives a hint at it if there is only one.

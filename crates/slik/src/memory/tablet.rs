@@ -8,7 +8,7 @@ use super::load::Share;
 use super::places::Places;
 use crate::mutant::{Mutant, Switches};
 use crate::object::{self, ObjectRef};
-use crate::substrate::{Commit, Committed, Hint, Refused};
+use crate::substrate::{Commit, Hint, Refused};
 use crate::sync::{RwLock, RwLockReadGuard};
 
 /// Bits of the tablet number that a new table's tablets share out among them.
@@ -188,14 +188,14 @@ impl TabletState {
         budget.admit(heap.growth(image.len()) + table)
     }
 
-    /// Puts, replaces or removes an object.
+    /// Puts, replaces or removes an object; gives the version given to it, or the one removed.
     pub(super) fn commit(
         &mut self,
         commit: &Commit<'_>,
         heap: &mut Heap,
         switches: &Switches,
         budget: &Budget,
-    ) -> Result<Committed, Refused> {
+    ) -> Result<Option<u64>, Refused> {
         if self.generation > commit.generation && !switches.on(Mutant::NoSchemaBarrier) {
             return Err(Refused::Schema);
         }
@@ -206,7 +206,7 @@ impl TabletState {
             if let Some(place) = place {
                 self.remove(commit.hash, place, heap, switches);
             }
-            return Ok(Committed { version: current, grown: false, dirty: false });
+            return Ok(current);
         };
         // What has been reserved has been admitted.
         if commit.version.is_none() {
@@ -217,7 +217,7 @@ impl TabletState {
         let place = self.put(commit.hash, place, image, heap, switches);
         object::set_version(heap.get_mut(place), version);
         self.version = self.version.max(version);
-        Ok(Committed { version: Some(version), grown: false, dirty: false })
+        Ok(Some(version))
     }
 
     fn put(

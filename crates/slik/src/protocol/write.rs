@@ -185,16 +185,18 @@ impl<'a, S: Substrate> Write<'a, S> {
         if !self.put {
             return Ok(());
         }
-        let hint = self.substrate.guess(&self.intent(scratch));
         if had_object {
             self.foresee_removals(scratch);
         }
+        let mut hint = None;
         let old = had_object.then(|| ObjectRef::new(&scratch.old));
         for (index, key) in ObjectRef::new(&scratch.image).keys_beyond(old) {
             if !scratch.schema.has(index) {
                 continue;
             }
             entry::encode(key, self.hash, &mut scratch.entry);
+            let guess = || self.substrate.guess(&self.intent(scratch));
+            let hint = *hint.get_or_insert_with(guess);
             if self.substrate.insert_entry(index, &scratch.entry, hint)? {
                 self.grown = Some(index);
                 scratch.grown.clone_from(&scratch.entry);
