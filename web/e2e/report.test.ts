@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, before, describe, test } from "node:test";
-import type { Browser, BrowserContextOptions, Download, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Download, Locator, Page } from "playwright-core";
 import type { Report } from "../src/document.ts";
 import * as units from "../src/units.ts";
 import { launch } from "./browser.ts";
@@ -54,12 +54,19 @@ async function opened(
   }
 }
 
-/** Scrolls through the page, so that all is drawn. */
-async function drawAll(page: Page): Promise<void> {
-  const height = await page.evaluate(() => document.documentElement.scrollHeight);
-  for (let y = 0; y < height + 4000; y += 800) {
-    await page.evaluate((top) => window.scrollTo(0, top), y);
-    await page.waitForTimeout(20);
+/** The button that opens a trial, once the trials are there. */
+async function trialButton(page: Page, place: number): Promise<Locator> {
+  await page.locator("#trials").evaluate((section) => section.scrollIntoView());
+  return page.locator("#trials button.open").nth(place);
+}
+
+/** Scrolls through the charts there until all are drawn. */
+async function drawAll(page: Page, within = "body"): Promise<void> {
+  const waiting = page.locator(`${within} .chart:empty`);
+  while ((await waiting.count()) > 0) {
+    const first = await waiting.first().elementHandle();
+    await first?.evaluate((chart) => chart.scrollIntoView({ block: "start" }));
+    await page.waitForFunction((chart) => !chart?.matches(".chart:empty"), first);
   }
 }
 
@@ -74,20 +81,9 @@ async function tableOf(page: Page, figure: string): Promise<string[][]> {
     );
 }
 
-/** Scrolls a section's beginning to the top, and waits until the page is at rest. */
-async function goTo(page: Page, section: string): Promise<void> {
-  await page.locator(`#${section}`).evaluate(async (place) => {
-    for (let times = 0; times < 4; times += 1) {
-      place.scrollIntoView({ block: "start" });
-      await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
-    }
-  });
-}
-
 /** The labels of a figure's marks. */
 async function marksOf(page: Page, figure: string): Promise<string[]> {
-  await goTo(page, figure);
-  await page.locator(`#${figure} .chart svg`).first().waitFor();
+  await drawAll(page, `#${figure}`);
   return page
     .locator(`#${figure} .chart svg [data-figure]`)
     .evaluateAll((marks) => marks.map((mark) => mark.getAttribute("data-figure") ?? ""));
@@ -202,9 +198,8 @@ describe("the charts", () => {
 
   test("second by second: tracks share one time axis, and the table has the seconds", () =>
     opened({}, async (page) => {
-      await goTo(page, "courses");
+      await drawAll(page, "#courses");
       const panel = page.locator("#courses .panel").first();
-      await panel.locator("svg").first().waitFor();
       const svg = panel.locator(".chart > svg");
       for (const track of [
         "throughput",
@@ -344,6 +339,11 @@ describe("what one can do", () => {
     opened({}, async (page) => {
       await marksOf(page, "latency");
       const point = page.locator('#latency [data-figure^="valkey at p99:"]').first();
+      await point.scrollIntoViewIfNeeded();
+      // Scrolling hides what the pointer shows, and is told with the next frame.
+      await page.evaluate(
+        () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+      );
       const box = await point.boundingBox();
       assert.ok(box);
       await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
@@ -398,8 +398,8 @@ describe("what one can do", () => {
 
   test("a trial opens: settings, version, seed, the command that repeats it, its course", () =>
     opened({}, async (page) => {
-      await goTo(page, "trials");
-      await page.locator("#trials button.open").nth(3).click();
+      const button = await trialButton(page, 3);
+      await button.click();
       const trial = page.locator("#trials tr.detail");
       const text = (await trial.textContent()) ?? "";
       assert.match(text, /18446744073709551615/, "the seed is exact");
@@ -415,7 +415,7 @@ describe("what one can do", () => {
       ]);
       assert.ok(wide > 0.9 * table, `${wide} of ${table}: the whole row is its`);
       await trial.locator(".chart svg").first().waitFor();
-      await page.locator("#trials button.open").nth(3).press("Enter");
+      await button.press("Enter");
       assert.equal(await trial.count(), 0);
     }));
 
@@ -474,7 +474,7 @@ describe("what it must not do", () => {
       opened({ colorScheme, reducedMotion: "reduce", bypassCSP: true }, async (page) => {
         await drawAll(page);
         for (const figure of ["throughput", "courses", "study-1"]) await tableOf(page, figure);
-        await page.locator("#trials button.open").first().click();
+        await (await trialButton(page, 0)).click();
         await page.locator("#settings summary").click();
         await page.addScriptTag({ content: await readFile(AXE, "utf8") });
         const violations = await page.evaluate(async () => {
@@ -498,9 +498,25 @@ describe("what it must not do", () => {
       opened({ viewport: { width, height: 900 } }, async (page) => {
         await drawAll(page);
         await tableOf(page, "latency");
-        await page.locator("#trials button.open").first().click();
+        await (await trialButton(page, 0)).click();
         const widest = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(widest <= width, `${widest}`);
+      }));
+
+  for (const width of [360, 1280])
+    test(`charts keep their room until they are drawn: nothing moves, ${width} pixels`, () =>
+      opened({ viewport: { width, height: 900 } }, async (page) => {
+        const places = () =>
+          page
+            .locator("#report section")
+            .evaluateAll((all) =>
+              all.map((one) => [one.id, one.getBoundingClientRect().top + window.scrollY]),
+            );
+        const before = await places();
+        assert.ok((await page.locator(".chart:empty").count()) > 0, "some are yet to be drawn");
+        await drawAll(page);
+        assert.equal(await page.locator(".chart:empty").count(), 0);
+        assert.deepEqual(await places(), before);
       }));
 
   test("charts fit anew when the window changes", () =>

@@ -27,8 +27,8 @@ export interface Figure {
   readonly table: Table;
 }
 
-/** Charts by the box they are drawn in. */
-const drawers = new Map<Element, (width: number) => void>();
+/** What to do when the box of a chart has another width. */
+const fitters = new WeakMap<Element, (width: number) => void>();
 let resized: ResizeObserver | undefined;
 
 export function figureElement(of: Figure): HTMLElement {
@@ -87,7 +87,7 @@ function panelElement(of: Figure, panel: Panel): HTMLElement {
   );
 }
 
-/** The box of a chart: drawn when seen, drawn again when its width changes. */
+/** The box of a chart: as high as it will be, drawn when seen, drawn again when its width changes. */
 export function chartBox(title: string, panel: Panel): HTMLElement {
   const box = el("div", {
     class: "chart",
@@ -95,12 +95,18 @@ export function chartBox(title: string, panel: Panel): HTMLElement {
     role: "group",
     "aria-label": `Chart of ${title}. The arrow keys go through its figures.`,
   });
-  box.style.minHeight = `${panel.height(400)}px`;
   let drawing: Drawing | undefined;
+  let seen = false;
   let width = 0;
-  const draw = (at: number) => {
+  const fit = (at: number) => {
     const rounded = Math.floor(at);
-    if (rounded === width || rounded < 40) return;
+    if (rounded < 40) return;
+    // Its room is kept before it is drawn: a page that moves under the pointer is clicked wrongly.
+    if (!seen) {
+      box.style.minHeight = `${panel.height(rounded)}px`;
+      return;
+    }
+    if (rounded === width) return;
     width = rounded;
     drawing = panel.draw(width);
     drawing.svg.setAttribute("role", "img");
@@ -108,13 +114,14 @@ export function chartBox(title: string, panel: Panel): HTMLElement {
     box.replaceChildren(drawing.svg);
     box.style.minHeight = "";
   };
+  fitters.set(box, fit);
   resized ??= new ResizeObserver((entries) => {
-    for (const entry of entries) drawers.get(entry.target)?.(entry.contentRect.width);
+    for (const entry of entries) fitters.get(entry.target)?.(entry.contentRect.width);
   });
+  resized.observe(box);
   whenSeen(box, () => {
-    draw(box.clientWidth);
-    drawers.set(box, draw);
-    resized?.observe(box);
+    seen = true;
+    fit(box.clientWidth);
   });
   probe(box, () => drawing);
   return box;
