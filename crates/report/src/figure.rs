@@ -14,7 +14,7 @@ use crate::{
     notes::{Caveats, Note, notes},
     table::{Align, Column, Value, draw},
     text::{self, cut, cut_front, escape, grouped, listed, styled, wrap},
-    units::{percent, ratio},
+    units::{number, percent, ratio},
 };
 
 /// From this width on intervals are written out.
@@ -128,11 +128,6 @@ fn interval(y: Interval, wide: bool) -> String {
         (_, _, Some(half)) => format!("±{}", percent(half)),
         _ => String::new(),
     }
-}
-
-/// Three digits, and all of those before the point.
-fn number(value: f64) -> String {
-    if value.abs() >= 999.5 { grouped(value.round() as u64) } else { ratio(value) }
 }
 
 fn place_text(axis: &Axis, x: f64) -> String {

@@ -27,6 +27,7 @@ use self::{data::REPORT_VERSION, measured::Measured};
 pub use data::Report;
 pub use data_block::json;
 pub use document::{LiveScript, Page, hash, page, render};
+pub use heads::title;
 pub use text_page::escaped;
 
 impl Report {

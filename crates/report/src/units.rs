@@ -1,5 +1,9 @@
 //! Figures as people read them: three digits and a unit.
 
+use assay_results::Interval;
+
+use crate::text::grouped;
+
 /// Operations a second: `812/s`, `12.3k/s`, `1.23M/s`.
 pub fn rate(per_second: f64) -> String {
     count(per_second) + "/s"
@@ -26,6 +30,21 @@ pub fn bytes(number: f64) -> String {
 /// A ratio: `0.948`, `2.13`, `10.4`, `312`.
 pub fn ratio(value: f64) -> String {
     digits(value, false)
+}
+
+/// Three digits, and all of those before the point: `0.207`, `13.0`, `1,200`.
+pub fn number(value: f64) -> String {
+    if value.abs() >= 999.5 { grouped(value.round() as u64) } else { ratio(value) }
+}
+
+/// A figure and its interval, `652k (628k–691k)`, where the ends are not shown alike.
+pub fn with_interval(of: Interval, shown: fn(f64) -> String) -> String {
+    match (of.low, of.high) {
+        (Some(low), Some(high)) if shown(low) != shown(high) => {
+            format!("{} ({}–{})", shown(of.median), shown(low), shown(high))
+        }
+        _ => shown(of.median),
+    }
 }
 
 /// A share: `1.2%`, `12%`.

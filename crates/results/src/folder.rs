@@ -18,10 +18,10 @@ use crate::{
     FORMAT_VERSION, ResultsError, RunHeader, RunStatus, TrialRecord, alive, redact::redact_value,
 };
 
-/// The header's file name.
-pub(crate) const HEADER_FILE: &str = "run.json";
-/// The folder of the records.
-pub(crate) const TRIALS_FOLDER: &str = "trials";
+/// The name of the file that makes a folder a run's: its header.
+pub const HEADER_FILE: &str = "run.json";
+/// The name of the folder of the records in a run's.
+pub const TRIALS_FOLDER: &str = "trials";
 
 const MOST_IN_A_NAME: usize = 60;
 

@@ -35,7 +35,7 @@ pub use assay_model::{
 };
 pub use compare::{Across, Comparison, Comparisons, LatencyRatios, compare, differences};
 pub use error::ResultsError;
-pub use folder::{RunFolder, write_file};
+pub use folder::{HEADER_FILE, RunFolder, TRIALS_FOLDER, write_file};
 pub use header::{RunHeader, RunStatus};
 pub use interval_log::{LoggedInterval, interval_log};
 pub use json_line::{JsonCell, json_line};
@@ -45,7 +45,7 @@ pub use record::{
     Answers, Arrivals, Caveat, DataBytes, DurabilitySetting, LatencySummary, Mode, PhaseSeconds,
     Placement, ResourceUse, SeriesPoint, TrialRecord,
 };
-pub use run::{Run, read_trial};
+pub use run::{Run, count_trials, read_trial};
 pub use summary::{
     Cell, LatencyIntervals, group_cells, main_kind, median_trial, repeats_of_cells, summarize,
 };

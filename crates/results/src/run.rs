@@ -64,6 +64,14 @@ impl Run {
     }
 }
 
+/// How many trials of the run in `folder` have ended, by the names of their records.
+///
+/// # Errors
+/// [`ResultsError::Read`].
+pub fn count_trials(folder: &Path) -> Result<usize, ResultsError> {
+    Ok(record_files(&folder.join(TRIALS_FOLDER))?.len())
+}
+
 /// Reads one trial's record.
 ///
 /// # Errors

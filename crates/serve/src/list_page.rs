@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, path::Path};
 
-use assay_report::{escape, page::escaped};
+use assay_report::{counted, escape, page::escaped};
 use jiff::Timestamp;
 
 use crate::{
@@ -93,15 +93,11 @@ fn answer(entry: &Entry) -> Option<String> {
 
 /// `3 of 6 trials`.
 fn trials(entry: &Entry) -> String {
-    let plural = |count| if count == 1 { "" } else { "s" };
+    let trials = |count: usize| counted(count as u64, "trial");
     match entry.planned {
-        Some(planned) if entry.done != planned => {
-            format!("{} of {planned} trial{}", entry.done, plural(planned))
-        }
-        _ => {
-            let so_far = if entry.state == State::Running { " so far" } else { "" };
-            format!("{} trial{}{so_far}", entry.done, plural(entry.done))
-        }
+        Some(planned) if entry.done != planned => format!("{} of {}", entry.done, trials(planned)),
+        _ if entry.state == State::Running => format!("{} so far", trials(entry.done)),
+        _ => trials(entry.done),
     }
 }
 

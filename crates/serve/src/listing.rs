@@ -1,4 +1,5 @@
-//! The runs of a results folder, looked at again and again: what is new is read, what is known is not.
+//! The runs of a results folder, looked at again and again: what is new is read, what is known is not, and
+//! of a run under way most trials are only counted.
 
 use std::{
     collections::BTreeMap,
@@ -9,16 +10,17 @@ use std::{
     sync::Arc,
 };
 
-use assay_report::{escape, page::Report};
-use assay_results::{Run, RunStatus, is_being_written};
+use assay_report::{
+    escape,
+    page::{self, Report},
+};
+use assay_results::{HEADER_FILE, Run, RunStatus, TRIALS_FOLDER, count_trials, is_being_written};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The file that makes a folder a run's.
-const HEADER_FILE: &str = "run.json";
-
-/// The title of an experiment that has none.
-const UNNAMED: &str = "Experiment";
+/// A run under way is read again once it has a tenth more trials, so that all the readings of a long
+/// one take about as long as ten at its end: the processor is the measurement's.
+const MORE: usize = 10;
 
 /// A run as the list shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +47,7 @@ pub struct Entry {
     pub done: usize,
     /// How many there will be, if that is known.
     pub planned: Option<usize>,
-    /// What was found out so far, in sentences.
+    /// What was found out so far, in sentences; of nearly all trials while the run is under way.
     pub answers: Vec<String>,
 }
 
@@ -84,6 +86,8 @@ struct Known {
     mark: Mark,
     /// What the header says of a run that was never finished: to be asked for at each look.
     unfinished: bool,
+    /// How many trials it had when it was read.
+    read: usize,
     entry: Arc<Entry>,
 }
 
@@ -91,6 +95,20 @@ impl Known {
     /// Whether its process has ended since, without a chance to say so.
     fn has_died(&self) -> bool {
         self.unfinished && self.entry.state == State::Running && !is_being_written(&self.entry.path)
+    }
+
+    /// The run with as many trials as it has now, if no more than that is to be told: it is under way
+    /// as before, and its answers are of nearly all of them.
+    fn counted(&self, mark: &Mark) -> Option<Known> {
+        if self.entry.state != State::Running || mark.first() != self.mark.first() {
+            return None;
+        }
+        let done = count_trials(&self.entry.path).ok()?;
+        if done < self.read || (done - self.read) * MORE > self.read {
+            return None;
+        }
+        let entry = Arc::new(Entry { done, ..Entry::clone(&self.entry) });
+        Some(Known { mark: mark.clone(), unfinished: self.unfinished, read: self.read, entry })
     }
 }
 
@@ -146,13 +164,15 @@ fn look_at(id: String, path: PathBuf, known: Option<Known>) -> Known {
     // Before the files are read: what changes meanwhile is seen at the next look.
     let mark = mark(&path, broken);
     match known {
-        Some(known) if known.mark == mark && !known.has_died() => known,
-        _ => read(id, path, mark),
+        Some(known) if known.has_died() => read(id, path, mark),
+        Some(known) if known.mark == mark => known,
+        Some(known) => known.counted(&mark).unwrap_or_else(|| read(id, path, mark)),
+        None => read(id, path, mark),
     }
 }
 
 fn mark(path: &Path, all_records: bool) -> Mark {
-    let trials = path.join("trials");
+    let trials = path.join(TRIALS_FOLDER);
     let mut files = vec![path.join(HEADER_FILE), trials.clone()];
     if all_records {
         let records = fs::read_dir(trials).into_iter().flatten().flatten();
@@ -172,7 +192,8 @@ fn read(id: String, path: PathBuf, mark: Mark) -> Known {
     match Run::open(&path) {
         Ok(run) => {
             let unfinished = run.header.status == RunStatus::Running;
-            Known { mark, unfinished, entry: Arc::new(entry(id, path, &run, alive)) }
+            let read = run.trials.len();
+            Known { mark, unfinished, read, entry: Arc::new(entry(id, path, &run, alive)) }
         }
         Err(error) => {
             let state = State::Unreadable(escape(&error.to_string()));
@@ -190,7 +211,7 @@ fn read(id: String, path: PathBuf, mark: Mark) -> Known {
                 planned: None,
                 answers: Vec::new(),
             };
-            Known { mark, unfinished: false, entry: Arc::new(entry) }
+            Known { mark, unfinished: false, read: 0, entry: Arc::new(entry) }
         }
     }
 }
@@ -202,7 +223,6 @@ fn written_at(path: &Path) -> Timestamp {
 
 fn entry(id: String, path: PathBuf, run: &Run, alive: bool) -> Entry {
     let plan = &run.header.plan;
-    let title = plan["title"].as_str().filter(|title| *title != UNNAMED).unwrap_or_default();
     let state = match run.header.status {
         RunStatus::Finished => State::Finished,
         RunStatus::Running if alive => State::Running,
@@ -225,7 +245,7 @@ fn entry(id: String, path: PathBuf, run: &Run, alive: bool) -> Entry {
         path,
         started_at: run.header.started_at,
         finished_at: run.header.finished_at,
-        title: escape(title),
+        title: page::title(slice::from_ref(run)),
         question,
         systems: of_cells(plan, "/system/label"),
         workloads: of_cells(plan, "/workload"),
@@ -312,6 +332,42 @@ mod tests {
         assert_eq!(looked(&mut listing)[0].state, State::Finished);
         drop(folder);
         assert_eq!(looked(&mut listing)[0].state, State::Finished);
+    }
+
+    #[test]
+    fn most_trials_of_a_run_under_way_are_only_counted() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut listing = Listing::of(parent.path().to_owned());
+        let mut folder = begun(parent.path(), "2026-01-02T00:00:00Z");
+        for trial in 1..=20 {
+            folder.write_trial(&record(trial), None).unwrap();
+        }
+        assert_eq!(looked(&mut listing)[0].done, 20);
+        let damage = |trial| {
+            let path = folder.write_trial(&record(trial), None).unwrap();
+            fs::write(path, "{").unwrap();
+        };
+        damage(21);
+        damage(22);
+        let entry = &looked(&mut listing)[0];
+        assert_eq!((&entry.state, entry.done), (&State::Running, 22), "nobody has read them");
+        damage(23);
+        assert!(matches!(looked(&mut listing)[0].state, State::Unreadable(_)), "a tenth more");
+
+        let mut other = Listing::of(parent.path().to_owned());
+        for trial in 21..=23 {
+            let damaged =
+                folder.path().join(format!("trials/00{trial}-slik-ycsb_a-c1-r{trial}.json"));
+            fs::remove_file(damaged).unwrap();
+        }
+        assert_eq!(looked(&mut other)[0].done, 20);
+        folder.write_trial(&record(21), None).unwrap();
+        folder.finish(RunStatus::Finished).unwrap();
+        let over = looked(&mut other);
+        assert_eq!((&over[0].state, over[0].done), (&State::Finished, 21));
+        drop(folder);
+        let mut fresh = Listing::of(parent.path().to_owned());
+        assert_eq!(looked(&mut fresh), over, "one that is over is read as a whole");
     }
 
     #[test]

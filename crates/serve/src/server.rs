@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use assay_results::HEADER_FILE;
 use futures_util::future::{self, FutureExt};
 use tokio::{
     runtime::{Builder, Runtime},
@@ -141,7 +142,7 @@ fn check_folder(folder: &Path) -> Result<(), ServeError> {
         "there is no such folder: make a run with 'assay run', or name another with --results"
     } else if !folder.is_dir() {
         "it is no folder: name the one that holds the runs with --results"
-    } else if folder.join("run.json").is_file() {
+    } else if folder.join(HEADER_FILE).is_file() {
         "it is a run: name the folder that it is in with --results"
     } else {
         return Ok(());

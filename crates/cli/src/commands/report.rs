@@ -52,7 +52,8 @@ pub fn report(arguments: ReportArguments) -> anyhow::Result<ExitCode> {
         (None, [run]) => place_in(run),
         (None, _) => PathBuf::from(OF_SEVERAL),
     };
-    println!("{}", write(&runs, &file)?.display());
+    write(&runs, &file)?;
+    println!("{}", file.display());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -61,8 +62,8 @@ pub fn place_in(run: &Run) -> PathBuf {
     run.path.join(IN_A_RUN)
 }
 
-/// Writes the report of runs to a file, whole or not at all, and returns the file.
-pub fn write(runs: &[Run], file: &Path) -> anyhow::Result<PathBuf> {
+/// Writes the report of runs to a file, whole or not at all.
+pub fn write(runs: &[Run], file: &Path) -> anyhow::Result<()> {
     let html = page::render(&Report::of(runs));
     if let Err(error) = write_file(file, html.as_bytes()) {
         bail!(
@@ -70,5 +71,5 @@ pub fn write(runs: &[Run], file: &Path) -> anyhow::Result<PathBuf> {
             file.display()
         );
     }
-    Ok(file.to_owned())
+    Ok(())
 }

@@ -86,8 +86,9 @@ fn leave_report(run: &Run) -> Option<PathBuf> {
     if run.trials.is_empty() {
         return None;
     }
-    let written = super::report::write(slice::from_ref(run), &super::report::place_in(run));
-    written.inspect_err(|error| eprintln!("assay: {error}")).ok()
+    let page = super::report::place_in(run);
+    let written = super::report::write(slice::from_ref(run), &page);
+    written.inspect_err(|error| eprintln!("assay: {error}")).ok().map(|()| page)
 }
 
 /// Whether a run that draws a figure shows its tables, too.

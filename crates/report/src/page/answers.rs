@@ -1,6 +1,6 @@
 //! One answer a group, in a sentence and in its parts.
 
-use assay_results::{Cell, Interval, Mode};
+use assay_results::{Cell, Mode};
 
 use super::{
     data::{Answer, AnswerBasis, AnswerKind},
@@ -10,8 +10,8 @@ use super::{
 use crate::{
     heading::name,
     text::escape,
-    units::{count, duration},
-    verdict::{competitors, verdict_on},
+    units::{count, duration, with_interval},
+    verdict::verdict_on,
 };
 
 /// The answers of all groups.
@@ -22,7 +22,7 @@ pub fn answers(measured: &Measured<'_>) -> Vec<Answer> {
 fn answer(measured: &Measured<'_>, group: usize) -> Answer {
     let cells = measured.group(group);
     let on = format!("on {}", name(cells[0], &measured.cells, None).words);
-    let ranked = competitors(&cells);
+    let ranked = measured.ranked(group);
     let at = |place: u32| -> Vec<u32> {
         let there = ranked.iter().filter(|(_, rank)| rank.place == place);
         there.map(|(cell, _)| measured.system(cell)).collect()
@@ -88,15 +88,6 @@ fn alone(cell: &Cell, group: &[&Cell], on: &str) -> String {
             let rate = with_interval(cell.throughput_ops_per_s, count);
             format!("{system} does {rate} operations a second {on}")
         }
-    }
-}
-
-fn with_interval(of: Interval, shown: fn(f64) -> String) -> String {
-    match (of.low, of.high) {
-        (Some(low), Some(high)) if shown(low) != shown(high) => {
-            format!("{} ({}–{})", shown(of.median), shown(low), shown(high))
-        }
-        _ => shown(of.median),
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     heading::{heading, name},
     text::escape,
-    verdict::{NO_DB, competitors},
+    verdict::NO_DB,
 };
 
 /// More points than this are not seen in a sparkline.
@@ -39,16 +39,6 @@ fn trials_of_cells(measured: &Measured<'_>) -> Vec<Vec<u32>> {
 fn one(measured: &Measured<'_>, group: usize, trials: &[Vec<u32>], caveats: &CellCaveats) -> Group {
     let cells = measured.group(group);
     let first = cells[0];
-    let ranked = competitors(&cells);
-    let rank = |cell: &Cell| {
-        let (_, rank) = ranked.iter().find(|(other, _)| std::ptr::eq(*other, cell))?;
-        Some(Ranked {
-            place: rank.place,
-            tied: rank.tied,
-            decided: rank.decided,
-            to_best: rank.to_best,
-        })
-    };
     Group {
         name: name(first, &measured.cells, None).title,
         heading: heading(&cells, &measured.cells),
@@ -64,7 +54,6 @@ fn one(measured: &Measured<'_>, group: usize, trials: &[Vec<u32>], caveats: &Cel
         cells: measured.groups[group]
             .iter()
             .map(|place| GroupCell {
-                rank: rank(&measured.cells[*place]),
                 caveats: caveats.of(*place).to_vec(),
                 ..cell(measured, *place, &trials[*place])
             })
@@ -80,7 +69,12 @@ fn cell(measured: &Measured<'_>, place: usize, trials: &[u32]) -> GroupCell {
     GroupCell {
         system: origin.system,
         unsupported: cell.unsupported.as_deref().map(escape),
-        rank: None,
+        rank: measured.ranks[place].map(|rank| Ranked {
+            place: rank.place,
+            tied: rank.tied,
+            decided: rank.decided,
+            to_best: rank.to_best,
+        }),
         version: escape(&cell.system_version),
         durability_setting: escape(&cell.durability.setting),
         repeats: cell.repeats,

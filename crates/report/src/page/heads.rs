@@ -14,7 +14,7 @@ use crate::{
 /// What an experiment without a title is called.
 const UNNAMED: &str = "Experiment";
 
-/// The titles of the runs, each once.
+/// The titles of the runs, each once; empty for experiments without one.
 pub fn title(runs: &[Run]) -> String {
     let mut titles: Vec<String> = Vec::new();
     for title in runs.iter().map(run_title) {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, num::NonZero, thread};
 
-use assay_results::{Cell, LatencyIntervals, Run, TrialRecord, repeats_of_cells};
+use assay_results::{Cell, LatencyIntervals, Rank, Run, TrialRecord, repeats_of_cells};
 
 use super::data::SystemSummary;
 use crate::{
@@ -27,6 +27,8 @@ pub struct Measured<'a> {
     /// The groups as places in `cells`, in the order in which their first cells ran, and in the order
     /// of tables within.
     pub groups: Vec<Vec<usize>>,
+    /// The rank of each cell in its group, if it has one.
+    pub ranks: Vec<Option<Rank>>,
     /// The trials that ran, by run.
     pub trials: Vec<Trial<'a>>,
 }
@@ -64,14 +66,20 @@ impl<'a> Measured<'a> {
             set_apart(cell, origin.run);
         }
         let systems = systems(&mut cells, &mut origins);
-        let groups = groups(&cells);
+        let (groups, ranks) = groups(&cells);
         let trials = trials(runs, &origins);
-        Measured { runs, cells, origins, systems, groups, trials }
+        Measured { runs, cells, origins, systems, groups, ranks, trials }
     }
 
     /// The cells of a group.
     pub fn group(&self, group: usize) -> Vec<&Cell> {
         self.groups[group].iter().map(|place| &self.cells[*place]).collect()
+    }
+
+    /// The competitors of a group with their ranks, best first.
+    pub fn ranked(&self, group: usize) -> Vec<(&Cell, Rank)> {
+        let places = self.groups[group].iter();
+        places.filter_map(|place| Some((&self.cells[*place], self.ranks[*place]?))).collect()
     }
 
     /// The group of each cell.
@@ -183,7 +191,8 @@ fn is_embedded(origin: &Origin<'_>) -> bool {
 }
 
 /// In a group: competitors best first, what has no rank, the harness's own cost, what cannot be done.
-fn groups(cells: &[Cell]) -> Vec<Vec<usize>> {
+/// And the rank of each cell: it takes resampling, and is asked for once.
+fn groups(cells: &[Cell]) -> (Vec<Vec<usize>>, Vec<Option<Rank>>) {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (place, cell) in cells.iter().enumerate() {
         match groups.iter_mut().find(|group| cells[group[0]].same_question(cell)) {
@@ -191,12 +200,17 @@ fn groups(cells: &[Cell]) -> Vec<Vec<usize>> {
             None => groups.push(vec![place]),
         }
     }
+    let mut ranks = vec![None; cells.len()];
     for group in &mut groups {
         let of_group: Vec<&Cell> = group.iter().map(|place| &cells[*place]).collect();
         let ranked = competitors(&of_group);
+        let at = |cell: &Cell| ranked.iter().position(|(other, _)| std::ptr::eq(*other, cell));
+        for place in group.iter() {
+            ranks[*place] = at(&cells[*place]).map(|at| ranked[at].1);
+        }
         let order = |place: &usize| {
             let cell = &cells[*place];
-            let rank = ranked.iter().position(|(other, _)| std::ptr::eq(*other, cell));
+            let rank = at(cell);
             let kind = match () {
                 () if cell.unsupported.is_some() => 3,
                 () if cell.driver == NO_DB => 2,
@@ -207,7 +221,7 @@ fn groups(cells: &[Cell]) -> Vec<Vec<usize>> {
         };
         group.sort_by_key(order);
     }
-    groups
+    (groups, ranks)
 }
 
 fn trials<'a>(runs: &'a [Run], origins: &[Origin<'a>]) -> Vec<Trial<'a>> {

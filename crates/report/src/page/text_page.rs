@@ -10,7 +10,7 @@ use super::data::{
 };
 use crate::{
     text::{counted, grouped, listed},
-    units::{bytes, count, duration, ratio},
+    units::{bytes, count, duration, number, with_interval},
 };
 
 /// The text with what HTML would read written as entities.
@@ -221,17 +221,6 @@ fn row(report: &Report, group: &Group, cell: &GroupCell) -> Vec<String> {
     row.push(size(cell.data_bytes_per_record.memory));
     row.push(size(cell.data_bytes_per_record.disk));
     row
-}
-
-fn with_interval(of: Interval, shown: fn(f64) -> String) -> String {
-    match (of.low, of.high) {
-        (Some(low), Some(high)) => format!("{} ({}–{})", shown(of.median), shown(low), shown(high)),
-        _ => shown(of.median),
-    }
-}
-
-fn number(value: f64) -> String {
-    if value.abs() >= 999.5 { grouped(value.round() as u64) } else { ratio(value) }
 }
 
 #[cfg(test)]
