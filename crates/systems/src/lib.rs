@@ -18,12 +18,17 @@ pub mod registry;
 pub mod socket;
 pub mod system;
 
+mod entries;
+mod fjall;
 mod framing;
 mod incoming;
+mod lmdb;
 mod memcached;
 mod memory;
 mod null;
+mod ordered;
 mod postgres;
+mod redb;
 mod redis;
 #[cfg(any(test, feature = "fuzzing"))]
 mod replay;

@@ -1,10 +1,12 @@
 //! The list of drivers: a system is in Assay when it has a line in [`DRIVERS`].
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 
 use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
-use crate::{System, SystemError, memcached, memory, null, postgres, redis, slik, sqlite};
+use crate::{
+    System, SystemError, fjall, lmdb, memcached, memory, null, postgres, redb, redis, slik, sqlite,
+};
 
 /// Every driver, in the order in which `assay systems` lists them.
 pub static DRIVERS: &[&Driver] = &[
@@ -12,6 +14,9 @@ pub static DRIVERS: &[&Driver] = &[
     &memory::DRIVER,
     &slik::DRIVER,
     &sqlite::DRIVER,
+    &lmdb::DRIVER,
+    &redb::DRIVER,
+    &fjall::DRIVER,
     &redis::REDIS,
     &redis::VALKEY,
     &memcached::DRIVER,
@@ -129,6 +134,30 @@ impl Target {
             }
         }
     }
+}
+
+/// The value of a setting that is a whole number, or `default` if it was not given.
+///
+/// # Errors
+/// [`SystemError::BadSetting`] if the value is no whole number or lies outside `range`.
+pub(crate) fn whole_number(
+    system: &str,
+    settings: &Settings,
+    name: &str,
+    default: u64,
+    range: RangeInclusive<u64>,
+) -> Result<u64, SystemError> {
+    let Some(text) = settings.get(name) else { return Ok(default) };
+    text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+        let (least, most) = (range.start(), range.end());
+        SystemError::BadSetting {
+            system: system.into(),
+            setting: name.into(),
+            why: format!(
+                "'{text}' is not a whole number from {least} to {most}, such as {default}"
+            ),
+        }
+    })
 }
 
 fn misplaced(system: &str, why: &str) -> SystemError {

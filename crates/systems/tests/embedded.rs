@@ -36,6 +36,103 @@ fn slik_conforms_with_an_index_of_keys_and_without_at_every_durability() {
 }
 
 #[test]
+fn lmdb_conforms_at_every_durability() {
+    conforms_at_every_durability("lmdb");
+}
+
+#[test]
+fn redb_conforms_at_every_durability() {
+    conforms_at_every_durability("redb");
+}
+
+#[test]
+fn fjall_conforms_at_every_durability() {
+    conforms_at_every_durability("fjall");
+}
+
+fn conforms_at_every_durability(driver: &'static str) {
+    for durability in Durability::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let candidate = Candidate { durability, ..Candidate::new(driver, "record") };
+        candidate.conforms(|| embedded(&folder));
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        assert!(left.is_empty(), "left behind: {left:?}");
+    }
+}
+
+#[test]
+fn libraries_tell_the_versions_that_they_were_built_from() {
+    let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock"));
+    let lock = lock.unwrap();
+    for driver in ["redb", "fjall"] {
+        let folder = tempfile::tempdir().unwrap();
+        let schema = Arc::new(Schema::new("t", "f", 1));
+        let system = Candidate::new(driver, "record").open(embedded(&folder), &schema);
+        system.prepare().unwrap();
+        let version = system.identity().unwrap().version;
+        let told = version.strip_prefix(driver).unwrap().trim();
+        let package = format!("name = \"{driver}\"\nversion = \"{told}\"");
+        assert!(lock.contains(&package), "{package} is not what Cargo.lock has");
+        system.remove().unwrap();
+    }
+}
+
+#[test]
+fn bad_settings_of_libraries_are_named() {
+    for (driver, setting, value) in
+        [("lmdb", "map_gib", "0"), ("redb", "cache_mib", "lots"), ("fjall", "cache_mib", "-1")]
+    {
+        let opening = Opening {
+            target: Target::Embedded { data_dir: "unused".into() },
+            layout: "record".into(),
+            schema: Arc::new(Schema::new("t", "f", 1)),
+            durability: Durability::None,
+            settings: [(setting.to_owned(), value.to_owned())].into(),
+            timeout: Duration::from_secs(1),
+        };
+        let Err(error) = (registry::find(driver).unwrap().open)(opening) else {
+            panic!("{driver} took {setting}={value}");
+        };
+        let message = error.to_string();
+        assert!(message.contains(setting) && message.contains(value), "{message}");
+    }
+}
+
+#[test]
+fn a_full_map_of_lmdb_is_told_with_the_setting_that_makes_it_larger() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = Arc::new(Schema::new("t", "f", 1));
+    let opening = Opening {
+        target: embedded(&folder),
+        layout: "record".into(),
+        schema: Arc::clone(&schema),
+        durability: Durability::Buffered,
+        settings: [("map_gib".to_owned(), "1".to_owned())].into(),
+        timeout: Duration::from_secs(1),
+    };
+    let system = (registry::find("lmdb").unwrap().open)(opening).unwrap();
+    system.prepare().unwrap();
+    let mut session = session(&*system);
+    let bytes = vec![7; 64 << 20];
+    let values = [assay_model::FieldValue { field: 0, bytes: &bytes }];
+    let refused = (0..32u32).find_map(|number| {
+        let key = number.to_be_bytes();
+        let insert = Operation::Insert { key: &key, values: &values };
+        match session.execute(&insert, &mut Answer::counting()) {
+            Outcome::Done => None,
+            other => Some(other),
+        }
+    });
+    let refused = refused.expect("2 GiB do not fit in a map of 1 GiB");
+    assert_eq!(refused.failure_kind(), Some(FailureKind::Full));
+    assert!(format!("{refused:?}").contains("map_gib"), "{refused:?}");
+    // What is there is still there, and can make room.
+    let delete = Operation::Delete { key: &0u32.to_be_bytes() };
+    assert_eq!(session.execute(&delete, &mut Answer::counting()), Outcome::Done);
+    assert_eq!(session.execute(&delete, &mut Answer::counting()), Outcome::Missing);
+}
+
+#[test]
 fn sqlite_rows_conform_at_every_durability() {
     for durability in Durability::ALL {
         let folder = tempfile::tempdir().unwrap();

@@ -10,13 +10,14 @@ mod session;
 mod statements;
 mod system;
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use assay_model::{Capabilities, Durability, FailureKind, Outcome, Support};
 use rusqlite::ErrorCode;
 
 use crate::{
     Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError,
+    registry::whole_number,
     sqlite::{
         statements::{Shape, Statements},
         system::Sqlite,
@@ -96,14 +97,7 @@ struct Tuning {
 const MOST_MEBIBYTES: u64 = 1 << 24;
 
 fn mebibytes(settings: &Settings, name: &str, default: u64) -> Result<u64, SystemError> {
-    let Some(text) = settings.get(name) else { return Ok(default) };
-    u64::from_str(text).ok().filter(|number| *number <= MOST_MEBIBYTES).ok_or_else(|| {
-        SystemError::BadSetting {
-            system: DRIVER.name.into(),
-            setting: name.into(),
-            why: format!("'{text}' is not a whole number of MiB, such as {default}"),
-        }
-    })
+    whole_number(DRIVER.name, settings, name, default, 0..=MOST_MEBIBYTES)
 }
 
 fn failed(action: &str, why: impl fmt::Display) -> SystemError {
