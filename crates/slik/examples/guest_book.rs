@@ -13,10 +13,7 @@ fn sign(path: &str, name: &str) -> Result<(), Error> {
     // A visit counts once it is on disk.
     let options = Options { durability: Durability::Synced, ..Options::default() };
     let store = Store::open_with(path, &options)?;
-    let guests = match store.create_table("guests") {
-        Err(Error::TableExists { name }) => store.table(&name)?,
-        created => created?,
-    };
+    let guests = store.open_table("guests")?;
     match guests.create_index(SIGNED_AT) {
         Ok(()) | Err(Error::IndexExists { .. }) => {}
         Err(error) => return Err(error),

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::object::{MAX_KEY_BYTES, MAX_KEYS, MAX_VALUE_BYTES};
 use crate::schema::IndexId;
+use crate::store::MAX_NAME_BYTES;
 
 /// Why a call was refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -23,6 +24,15 @@ pub enum Error {
     /// The name is already that of a table.
     #[error("there is a table \"{name}\" already: open it with table, or drop it first")]
     TableExists {
+        /// The name asked for.
+        name: String,
+    },
+    /// No table can have this name.
+    #[error(
+        "a table cannot be called {name:?}: its name is a text of 1 to {MAX_NAME_BYTES} bytes \
+         without control characters"
+    )]
+    BadTableName {
         /// The name asked for.
         name: String,
     },
@@ -133,6 +143,17 @@ pub enum Error {
     Locked {
         /// The store's folder.
         path: PathBuf,
+    },
+    /// The folder has no store, but something else.
+    #[error(
+        "{} holds {found} and no store: name an empty folder, or one that is not there yet",
+        .path.display()
+    )]
+    NotAStore {
+        /// The folder.
+        path: PathBuf,
+        /// The name of something in it.
+        found: String,
     },
     /// The store was written by a later version of this crate.
     #[error(

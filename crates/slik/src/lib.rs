@@ -27,7 +27,8 @@
 //!
 //! // Only if nobody has changed it since it was read.
 //! let ada = people.read(b"ada")?.expect("written above");
-//! people.write_if_version(b"ada", Some(ada.version()), &[], b"countess")?;
+//! let keys: Vec<_> = ada.keys().collect(); // a write replaces the keys, too
+//! people.write_if_version(b"ada", Some(ada.version()), &keys, b"countess")?;
 //! # Ok::<(), slik::Error>(())
 //! ```
 //!
@@ -134,6 +135,6 @@ pub use protocol::lookup::Found;
 pub use query::Query;
 pub use schema::IndexId;
 pub use stats::{IndexStats, Stats, TableStats};
-pub use store::Store;
+pub use store::{MAX_NAME_BYTES, Store};
 pub use stream::{Lookup, Match};
 pub use table::Table;

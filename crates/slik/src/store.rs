@@ -13,6 +13,9 @@ use crate::substrate::Refused;
 use crate::sync::RwLock;
 use crate::table::Table;
 
+/// The longest name of a table, in bytes.
+pub const MAX_NAME_BYTES: usize = 255;
+
 /// A set of tables. Cloning gives another handle of the same store; all calls take `&self` and may
 /// be made from any number of threads.
 #[derive(Clone)]
@@ -25,6 +28,23 @@ struct Shared {
     budget: Arc<Budget>,
     tables: RwLock<BTreeMap<String, Arc<Memory>>>,
     log: Option<Arc<Log>>,
+}
+
+impl Shared {
+    fn create(
+        &self,
+        name: &str,
+        tables: &mut BTreeMap<String, Arc<Memory>>,
+    ) -> Result<Table, Error> {
+        if name.is_empty() || name.len() > MAX_NAME_BYTES || name.contains(char::is_control) {
+            return Err(Error::BadTableName { name: name.to_owned() });
+        }
+        let log = self.log.as_ref().map(|log| log.create_table(name)).transpose()?;
+        let memory = Memory::new(name, &self.options, Arc::clone(&self.budget), log);
+        let memory = Arc::new(memory);
+        tables.insert(name.to_owned(), Arc::clone(&memory));
+        Ok(Table::new(memory))
+    }
 }
 
 impl Store {
@@ -58,7 +78,8 @@ impl Store {
     /// of it or its tables is left.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Locked`], [`Error::NewerFormat`], [`Error::Damaged`], and
+    /// [`Error::Io`], [`Error::Locked`], [`Error::NewerFormat`], [`Error::Damaged`],
+    /// [`Error::NotAStore`] if the folder holds something else, which is left as it is, and
     /// [`Error::MemoryLimit`] if the objects do not fit.
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Store, Error> {
         let (log, loaded) = durable::open(path.as_ref(), options)?;
@@ -78,8 +99,8 @@ impl Store {
     }
 
     /// Brings everything onto disk and closes the files, so that the store can be opened again,
-    /// here or elsewhere. Handles that are left answer reads as before and refuse changes with
-    /// [`Error::Closed`]. Of no effect on a store in memory, or one that is closed.
+    /// here or elsewhere. Handles that are left answer reads and lookups as before, from memory, and
+    /// refuse changes with [`Error::Closed`]. Of no effect on a store in memory, or one that is closed.
     ///
     /// A store whose handles are all dropped is closed as well, but nobody hears of a failure.
     ///
@@ -103,21 +124,30 @@ impl Store {
     /// Creates an empty table without indexes. In a durable store it is on disk when this returns.
     ///
     /// # Errors
-    /// [`Error::TableExists`]; in a durable store also those of its writes.
+    /// [`Error::TableExists`], [`Error::BadTableName`]; in a durable store also those of its writes.
     pub fn create_table(&self, name: &str) -> Result<Table, Error> {
         let mut tables = self.shared.tables.write();
         if tables.contains_key(name) {
             return Err(Error::TableExists { name: name.to_owned() });
         }
-        let shared = &self.shared;
-        let log = match &shared.log {
-            Some(log) => Some(log.create_table(name)?),
-            None => None,
-        };
-        let memory = Memory::new(name, &shared.options, Arc::clone(&shared.budget), log);
-        let memory = Arc::new(memory);
-        tables.insert(name.to_owned(), Arc::clone(&memory));
-        Ok(Table::new(memory))
+        self.shared.create(name, &mut tables)
+    }
+
+    /// A handle of a table, which is created, empty and without indexes, if there is none.
+    ///
+    /// # Errors
+    /// [`Error::BadTableName`]; in a durable store also those of its writes.
+    pub fn open_table(&self, name: &str) -> Result<Table, Error> {
+        let mut tables = self.shared.tables.write();
+        match tables.get(name) {
+            Some(memory) => Ok(Table::new(Arc::clone(memory))),
+            None => self.shared.create(name, &mut tables),
+        }
+    }
+
+    /// The names of the tables, in order.
+    pub fn table_names(&self) -> Vec<String> {
+        self.shared.tables.read().keys().cloned().collect()
     }
 
     /// A handle of a table.

@@ -34,8 +34,8 @@ impl Table {
         self.memory.name()
     }
 
-    /// Puts an object under its primary key, in the place of any other, and gives its version:
-    /// greater than every earlier one of that primary key.
+    /// Puts an object under its primary key, in the place of any other with its value and all its
+    /// secondary keys, and gives its version: greater than every earlier one of that primary key.
     ///
     /// `keys` are its secondary keys, each with the index it feeds; an index may get several keys
     /// or none, and keys of indexes that do not exist are kept for when they are created.

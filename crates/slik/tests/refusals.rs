@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use slik::{Error, MAX_KEY_BYTES, Options, Query, Store};
+use slik::{Error, MAX_KEY_BYTES, MAX_NAME_BYTES, Options, Query, Store};
 
 fn count(table: &slik::Table, index: u16) -> Result<usize, Error> {
     table.lookup_with(index, &Query::all(), |_| ControlFlow::Continue(()))
@@ -16,6 +16,29 @@ fn a_table_that_does_not_exist_and_one_that_exists_already() {
     store.create_table("t").unwrap();
     assert!(matches!(store.create_table("t"), Err(Error::TableExists { .. })));
     assert!(store.table("t").is_ok());
+}
+
+#[test]
+fn a_table_is_opened_whether_it_is_there_or_not() {
+    let store = Store::in_memory();
+    store.open_table("t").unwrap().write(b"a", &[], b"v").unwrap();
+    assert!(store.open_table("t").unwrap().read(b"a").unwrap().is_some());
+    store.create_table("s").unwrap();
+    assert_eq!(store.table_names(), ["s", "t"]);
+}
+
+#[test]
+fn names_that_no_table_can_have() {
+    let store = Store::in_memory();
+    for name in ["", "a\0b", "line\nbreak", &"x".repeat(MAX_NAME_BYTES + 1)] {
+        let refused = Error::BadTableName { name: name.to_owned() };
+        assert_eq!(store.create_table(name).err(), Some(refused.clone()));
+        assert_eq!(store.open_table(name).err(), Some(refused.clone()));
+        let told = refused.to_string();
+        assert!(!told.contains(char::is_control), "{told:?}");
+    }
+    assert!(store.table_names().is_empty());
+    store.create_table(&"ä".repeat(MAX_NAME_BYTES / 2)).unwrap();
 }
 
 #[test]

@@ -46,9 +46,11 @@ pub(super) struct Closed {
 }
 
 impl Folder {
-    /// Makes the folder if there is none, and locks it.
+    /// Makes the folder if there is none, and locks it. One that has no store and something else is
+    /// left as it is.
     pub(super) fn lock(path: &Path) -> Result<Folder, Error> {
         fs::create_dir_all(path).map_err(|e| Error::io("make the folder", path, &e))?;
+        check_free(path)?;
         let lock = path.join(LOCK);
         let mut options = File::options();
         let file = options.create(true).truncate(false).write(true).open(&lock);
@@ -131,6 +133,29 @@ impl Folder {
         write_synced(&new, &closed.encode())?;
         fs::rename(&new, &path).map_err(|e| Error::io("rename", &new, &e))?;
         sync_folder(&self.data())
+    }
+}
+
+/// Refuses a folder that has no store, or the beginning of one, but something else.
+fn check_free(path: &Path) -> Result<(), Error> {
+    let reading = |e| Error::io("read the folder", path, &e);
+    let mut other = None;
+    for entry in fs::read_dir(path).map_err(reading)? {
+        let name = entry.map_err(reading)?.file_name();
+        if name == DATA {
+            return Ok(());
+        }
+        // The last one is in the root of a file system.
+        if ![LOCK, NEW, "lost+found"].iter().any(|own| name == *own) {
+            other = Some(name);
+        }
+    }
+    match other {
+        None => Ok(()),
+        Some(found) => Err(Error::NotAStore {
+            path: path.into(),
+            found: found.to_string_lossy().escape_debug().to_string(),
+        }),
     }
 }
 

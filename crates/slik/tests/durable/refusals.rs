@@ -11,6 +11,24 @@ use crate::power::Mount;
 const OPENED: &str = "SLIK_OPENED_ELSEWHERE";
 
 #[test]
+fn a_folder_that_holds_something_else_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("documents");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("thesis.txt"), "years of work").unwrap();
+    let refused = Store::open(&path).map(drop).unwrap_err();
+    assert_eq!(refused, Error::NotAStore { path: path.clone(), found: "thesis.txt".into() });
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 1, "nothing was made there");
+    fs::remove_file(path.join("thesis.txt")).unwrap();
+    // The root of a file system.
+    fs::create_dir(path.join("lost+found")).unwrap();
+    Store::open(&path).unwrap().close().unwrap();
+    // What is put beside a store later is no reason to refuse it.
+    fs::write(path.join("notes"), "").unwrap();
+    Store::open(&path).unwrap();
+}
+
+#[test]
 #[ignore = "started by the test of a second opener"]
 fn a_process_that_opens_a_store() {
     let Ok(folder) = std::env::var(OPENED) else { return };
