@@ -33,8 +33,9 @@ bench-slik *PARTS:
 # All three benchmarks
 bench: bench-harness bench-verdicts bench-slik
 
-# The report's front end: types, lints, unit tests, bundle, and the page in a browser
+# The report's front end: types, lints, unit tests, bundle, and report and assay serve in a browser
 web:
+    cargo build --package assay
     cd web && npm ci --no-audit --no-fund && npm run --silent check && npm run --silent e2e
 
 # How long the report of 1,000 trials of a minute takes, and how large it is

@@ -6,6 +6,10 @@ import { clip, textWidth } from "./plotting.ts";
 import { type Mark, swatch } from "./symbol.ts";
 import { withPlainColors } from "./theme.ts";
 
+/** The page's: others are wider, and names at a panel's edge would be cut. */
+const FONTS =
+  '"Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", system-ui, sans-serif';
+
 const WIDTH = 460;
 const GAP = 28;
 const MARGIN = 20;
@@ -18,7 +22,7 @@ export function figureSvg(
 ): string {
   const columns = Math.min(panels.length, Math.max(1, Math.ceil(Math.sqrt(panels.length))), 4);
   const width = 2 * MARGIN + columns * WIDTH + (columns - 1) * GAP;
-  const root = svg("svg", { "font-family": "system-ui, sans-serif", fill: "var(--ink)" });
+  const root = svg("svg", { "font-family": FONTS, fill: "var(--ink)" });
   root.append(svg("title", {}, title));
   root.append(svg("rect", { width: "100%", height: "100%", fill: "var(--page)" }));
   root.append(

@@ -59,7 +59,7 @@ export function share(value: number): string {
 
 /** `60 s`, `2.5 s`, `0.12 s`. */
 export function seconds(value: number): string {
-  return `${Number.isInteger(value) ? String(value) : digits(value, false)}${THIN_SPACE}s`;
+  return `${Number.isInteger(value) ? value : Number(digits(value, false))}${THIN_SPACE}s`;
 }
 
 /** `0.948`, `2.13`, `10.4`, `312`, `12,345`. */

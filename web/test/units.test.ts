@@ -54,7 +54,7 @@ test("shares, seconds and plain numbers read as people write them", () => {
   assert.equal(units.share(0.00001), "<0.1%", "a few are not none");
   assert.equal(units.share(0), "0.0%");
   assert.equal(spaced(units.seconds(60)), "60 s");
-  assert.equal(spaced(units.seconds(0.25)), "0.250 s");
+  assert.equal(spaced(units.seconds(0.25)), "0.25 s");
   assert.equal(units.plain(2.1278), "2.13");
   assert.equal(units.plain(0.94849), "0.948");
   assert.equal(units.plain(12_345), "12,345");

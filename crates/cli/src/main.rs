@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         Command::Man => commands::generate::man(),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("assay: {}", told(&error));
+        eprintln!("assay: {}", assay_report::escape_lines(&told(&error)));
         ExitCode::FAILURE
     })
 }

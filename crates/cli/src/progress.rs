@@ -7,6 +7,7 @@ use std::{
 };
 
 use assay_experiment::Cell;
+use assay_report::{escape, escape_lines};
 use assay_results::TrialRecord;
 use assay_runner::{TrialError, run, trial::Stage};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -83,7 +84,7 @@ impl run::Watcher for Progress {
     fn stage(&self, cell: &Cell, stage: Stage) {
         let Progress::Bars(bars) = self else { return };
         let repeat = bars.round.load(Ordering::Relaxed);
-        bars.trial.set_prefix(format!("{}, repeat {repeat}", run::name(cell)));
+        bars.trial.set_prefix(format!("{}, repeat {repeat}", escape(&run::name(cell))));
         match stage {
             Stage::Starting => bars.trial.set_message("starting"),
             Stage::Loading(done, total) => {
@@ -110,7 +111,7 @@ impl run::Watcher for Progress {
                 eprintln!(
                     "[{}{of}] {}, repeat {}: {:.0} operations/s{errors}",
                     record.trial,
-                    run::title(&record.system, &record.workload, record.clients),
+                    escape(&run::title(&record.system, &record.workload, record.clients)),
                     record.repeat,
                     record.throughput_ops_per_s.median
                 );
@@ -120,6 +121,6 @@ impl run::Watcher for Progress {
     }
 
     fn failed(&self, cell: &Cell, error: &TrialError) {
-        self.say(&format!("assay: {}: {error}", run::name(cell)));
+        self.say(&escape_lines(&format!("assay: {}: {error}", run::name(cell))));
     }
 }

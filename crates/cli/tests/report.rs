@@ -143,3 +143,16 @@ fn a_label_that_is_a_script_is_only_a_name() {
     assert!(!html.contains("<script>alert"), "it stands as text");
     assert_eq!(names(&data(&file)), ["</script><script>alert(1)</script>"]);
 }
+
+#[test]
+fn a_label_that_would_steer_the_terminal_is_written_out_everywhere() {
+    let place = Place::new();
+    let text = "systems = [{ name = \"memory\", label = \"a\\u001b[2J\\u202eb\" }]\n\
+                workloads = [\"ycsb/c\"]\nrecords = 200\noperations = 500\nrepeats = 1\n";
+    place.file("evil.toml", text);
+    let finished = place.succeeds("run evil.toml");
+    for said in [&finished.stdout, &finished.stderr] {
+        assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said:?}");
+        assert!(said.contains("a\\u{1b}[2J\\u{202e}b"), "{said:?}");
+    }
+}

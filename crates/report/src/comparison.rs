@@ -5,7 +5,7 @@ use assay_results::{Comparison, Comparisons, Mode, OperationKind, Ratio, Verdict
 
 use crate::{
     table::{Align, Column, Value, draw},
-    text::{self, counted, cut, escape, grouped, styled, wrap},
+    text::{self, counted, cut_apart, escape, grouped, styled, wrap},
     units::rate,
     verdict::times,
 };
@@ -53,23 +53,32 @@ fn columns(matched: &[Comparison], longest: usize) -> Vec<Column> {
             beside: None,
             values: matched.iter().map(value).collect(),
         };
+    let names = |title: &'static str, name: &dyn Fn(&Comparison) -> String| {
+        let all: Vec<String> = matched.iter().map(name).collect();
+        Column {
+            title: title.into(),
+            align: Align::Left,
+            priority: 0,
+            beside: None,
+            values: cut_apart(&all, longest).into_iter().map(Value::plain).collect(),
+        }
+    };
     let latency = |title, priority, of: fn(&Comparison) -> Option<Ratio>| {
         column(title, Align::Right, priority, &|comparison| {
             of(comparison).map(|ratio| colored(times(&ratio), ratio.verdict)).unwrap_or_default()
         })
     };
     vec![
-        column("system", Align::Left, 0, &|comparison| {
+        names("system", &|comparison| {
             let (a, b) = (escape(&comparison.system_a), escape(&comparison.system_b));
-            let name = if a == b { a } else { format!("{b} vs {a}") };
-            Value::plain(cut(&name, longest))
+            if a == b { a } else { format!("{b} vs {a}") }
         }),
-        column("workload", Align::Left, 0, &|comparison| {
+        names("workload", &|comparison| {
             let mut name = escape(&comparison.workload);
             if let Mode::Open { rate_per_s, .. } = comparison.mode {
                 name = format!("{name} {}", rate(rate_per_s));
             }
-            Value::plain(cut(&format!("{name} c{}", comparison.clients), longest))
+            format!("{name} c{}", comparison.clients)
         }),
         column("verdict", Align::Left, 1, &|comparison| {
             colored(comparison.verdict.name().to_owned(), comparison.verdict)

@@ -5,10 +5,10 @@ use assay_results::{Cell, Interval, LatencyIntervals, OperationKind, Rank};
 
 use crate::{
     heading::heading,
-    notes::{Caveats, notes},
+    notes::{Caveats, has_no_interval, notes, too_few_repeats},
     sparkline::sparkline,
     table::{Align, Column, Value, draw},
-    text::{cut, escape, grouped, styled, wrap},
+    text::{cut_apart, escape, grouped, styled, wrap},
     units::{bytes, count, duration, percent},
     verdict::{NO_DB, competitors, verdict},
 };
@@ -55,7 +55,7 @@ pub fn render(group: &[&Cell], all: &[Cell], width: usize, color: bool) -> Strin
     if let Some(verdict) = verdict(group) {
         lines.extend(paragraph(&format!("→ {verdict}"), BOLD));
     }
-    for note in notes(group, &caveats) {
+    for note in too_few_repeats(group).into_iter().chain(notes(group, &caveats)) {
         lines.extend(paragraph(&note.text, note.style));
     }
     lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
@@ -114,7 +114,10 @@ fn columns(rows: &[Row<'_>], caveats: &Caveats<'_>, width: usize) -> Vec<Column>
     let interval_title = if wide { "95% interval" } else { "±" };
     let mut columns = vec![
         column("#", Align::Left, 0, &place),
-        column("system", Align::Left, 0, &|row| system(row, caveats, width)),
+        Column {
+            values: systems(rows, caveats, width),
+            ..column("system", Align::Left, 0, &|_| Value::default())
+        },
         figure("ops/s", 1, &|cell| count(cell.throughput_ops_per_s.median)),
         column(interval_title, Align::Right, 2, &|row| interval(row, wide)),
         column(OPERATION, Align::Left, 1, &|row| match row.latency {
@@ -158,7 +161,7 @@ fn columns(rows: &[Row<'_>], caveats: &Caveats<'_>, width: usize) -> Vec<Column>
     columns
 }
 
-/// `1`, `1=` for a shared place, `1?` where a single repeat decides nothing.
+/// `1`, `1=` for a shared place, `1?` where repeats are too few or too unlike to decide.
 fn place(row: &Row<'_>) -> Value {
     match row.rank {
         Some(rank) if row.first => {
@@ -175,12 +178,18 @@ fn place(row: &Row<'_>) -> Value {
     }
 }
 
-fn system(row: &Row<'_>, caveats: &Caveats<'_>, width: usize) -> Value {
+fn systems(rows: &[Row<'_>], caveats: &Caveats<'_>, width: usize) -> Vec<Value> {
+    let names: Vec<String> = rows.iter().map(|row| escape(&row.cell.system)).collect();
+    let names = cut_apart(&names, LONGEST_SYSTEM.min(width / 3));
+    rows.iter().zip(names).map(|(row, name)| system(row, name, caveats)).collect()
+}
+
+fn system(row: &Row<'_>, name: String, caveats: &Caveats<'_>) -> Value {
     if !row.first {
         return Value::default();
     }
     let marks = caveats.marks(row.cell);
-    let mut text = cut(&escape(&row.cell.system), LONGEST_SYSTEM.min(width / 3));
+    let mut text = name;
     if !marks.is_empty() {
         text = format!("{text} {marks}");
     }
@@ -193,8 +202,8 @@ fn interval(row: &Row<'_>, wide: bool) -> Value {
     if !row.first {
         return Value::default();
     }
-    if row.cell.repeats == 1 {
-        return Value::styled("n=1", DIM);
+    if has_no_interval(row.cell) {
+        return Value::styled(format!("n={}", row.cell.repeats), DIM);
     }
     match (throughput.low, throughput.high, throughput.relative_half_width()) {
         (Some(low), Some(high), _) if wide => {

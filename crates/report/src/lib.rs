@@ -23,7 +23,7 @@ use assay_results::{Cell, group_cells};
 pub use comparison::render_comparisons;
 pub use figure::render_figure;
 pub use terminal::{color_wanted, terminal_width};
-pub use text::{counted, escape};
+pub use text::{counted, escape, escape_lines};
 pub use units::{bytes, duration, rate};
 pub use verdict::verdicts;
 

@@ -1,6 +1,8 @@
 //! What stands under a group's table: what systems cannot do, errors, caveats, what the durability
 //! level means to each.
 
+use std::collections::BTreeSet;
+
 use anstyle::{AnsiColor, Style};
 use assay_results::Cell;
 
@@ -60,6 +62,28 @@ impl<'a> Caveats<'a> {
             style: DIM,
         })
     }
+}
+
+/// Whether nothing is said of how sure a cell's throughput is.
+pub fn has_no_interval(cell: &Cell) -> bool {
+    let throughput = cell.throughput_ops_per_s;
+    cell.unsupported.is_none()
+        && (cell.repeats == 1 || (throughput.median > 0.0 && throughput.low.is_none()))
+}
+
+/// What `n=2` stands for where an interval would.
+pub fn too_few_repeats(group: &[&Cell]) -> Option<Note> {
+    let few = group.iter().filter(|cell| cell.repeats > 1 && has_no_interval(cell));
+    let counts: BTreeSet<u32> = few.map(|cell| cell.repeats).collect();
+    let counts: Vec<String> = counts.iter().map(|count| format!("n={count}")).collect();
+    (!counts.is_empty()).then(|| Note {
+        text: format!(
+            "{}: so few repeats, and so unlike, do not say how sure the throughput is \
+             (--repeats 5, or auto)",
+            counts.join(", ")
+        ),
+        style: DIM,
+    })
 }
 
 /// Every note of a group, those that matter most first.

@@ -1,5 +1,7 @@
 //! Text in columns: widths as terminals count them, escaping, cutting, wrapping, styles.
 
+use std::collections::BTreeSet;
+
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -20,6 +22,11 @@ pub fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// The text with each line of it [escaped](escape): what a server said may go over several.
+pub fn escape_lines(text: &str) -> String {
+    text.lines().map(escape).collect::<Vec<_>>().join("\n")
 }
 
 /// How many columns the text takes.
@@ -53,6 +60,34 @@ pub fn cut(text: &str, most: usize) -> String {
 pub fn cut_front(text: &str, most: usize) -> String {
     let turned = |text: &str| text.chars().rev().collect::<String>();
     turned(&cut(&turned(text), most))
+}
+
+/// The text cut to `most` columns in its middle, with `…` where something was cut.
+fn cut_middle(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let back = most / 2;
+    cut(text, most - back) + cut_front(text, back + 1).trim_start_matches('…')
+}
+
+/// Each text cut to `most` columns so that different ones stay different: at the end, or else at the
+/// beginning, or in the middle; where nothing else helps they are numbered.
+pub fn cut_apart(texts: &[String], most: usize) -> Vec<String> {
+    let different: BTreeSet<&String> = texts.iter().collect();
+    let ways: [fn(&str, usize) -> String; 3] = [cut, cut_front, cut_middle];
+    for way in ways {
+        let shown: BTreeSet<String> = different.iter().map(|text| way(text, most)).collect();
+        if shown.len() == different.len() {
+            return texts.iter().map(|text| way(text, most)).collect();
+        }
+    }
+    let numbered = |text: &String| {
+        let number = different.iter().position(|other| *other == text).unwrap_or(0) + 1;
+        let mark = format!("#{number}");
+        cut(text, most.saturating_sub(mark.len()).max(1)) + &mark
+    };
+    texts.iter().map(numbered).collect()
 }
 
 /// The text in lines of at most `most` columns, broken at spaces; later lines are indented. A word
@@ -139,6 +174,7 @@ mod tests {
     #[test]
     fn control_characters_are_written_out() {
         assert_eq!(escape("a\x1b[31mb\nc\u{202e}d\u{9b}é"), "a\\u{1b}[31mb\\nc\\u{202e}d\\u{9b}é");
+        assert_eq!(escape_lines("a\x1b[2J\nb\r\u{9b}"), "a\\u{1b}[2J\nb\\r\\u{9b}");
     }
 
     #[test]
@@ -148,6 +184,29 @@ mod tests {
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!((cut_front("漢字abcd", 5), cut_front("abc", 3)), ("…abcd".into(), "abc".into()));
         assert_eq!(width(&cut("abcdef", 4)), 4);
+    }
+
+    #[test]
+    fn texts_that_are_cut_stay_apart() {
+        let apart = |texts: &[&str], most| {
+            cut_apart(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), most)
+        };
+        assert_eq!(apart(&["one", "another", "one"], 5), ["one", "anot…", "one"]);
+        assert_eq!(apart(&["redis-with-aof", "redis-with-rdb"], 8), ["…ith-aof", "…ith-rdb"]);
+        assert_eq!(
+            apart(&["a-redis-x-long", "a-redis-y-long", "b-redis-x-long"], 9),
+            ["a-redi…#1", "a-redi…#2", "b-redi…#3"],
+        );
+        assert_eq!(
+            apart(&["a1-redis-with-it", "a2-redis-with-it", "a1-redis-with-us"], 9),
+            ["a1-r…h-it", "a2-r…h-it", "a1-r…h-us"]
+        );
+        for most in 4..20 {
+            let texts = ["漢字漢字漢字漢字a", "漢字漢字漢字漢字b", "漢字漢字漢字漢字漢字漢字"];
+            let shown = apart(&texts, most);
+            assert!(shown.iter().all(|text| width(text) <= most), "{most} {shown:?}");
+            assert_eq!(shown.iter().collect::<BTreeSet<_>>().len(), 3, "{most} {shown:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One sentence a group: who leads, by how much, and who ties.
 
-use assay_results::{Cell, Mode, Rank, Ratio, group_cells, rank};
+use assay_results::{Cell, Mode, Rank, Ratio, Verdict as RatioVerdict, group_cells, rank};
 
 use crate::{
     text::{counted, escape, listed},
@@ -44,7 +44,7 @@ pub fn verdict_on(ranked: &[(&Cell, Rank)], on: &str) -> Option<String> {
     if ranked.len() < 2 {
         return None;
     }
-    if ranked.iter().any(|(_, rank)| !rank.decided) {
+    if ranked.iter().any(|(cell, _)| cell.repeats == 1) {
         let leader = escape(&first.system);
         return Some(format!("{leader} leads {on} by a single repeat, which decides nothing"));
     }
@@ -53,6 +53,9 @@ pub fn verdict_on(ranked: &[(&Cell, Rank)], on: &str) -> Option<String> {
         there.map(|(cell, _)| escape(&cell.system)).collect()
     };
     let leaders = at(first_rank.place);
+    if !first_rank.decided {
+        return Some(unsure(&leaders, ranked, on));
+    }
     let next = ranked.iter().find(|(_, rank)| rank.place != first_rank.place);
     let mut clauses = Vec::new();
     match next {
@@ -73,6 +76,29 @@ pub fn verdict_on(ranked: &[(&Cell, Rank)], on: &str) -> Option<String> {
         }
     }
     Some(clauses.join("; "))
+}
+
+/// Whether a single repeat, or repeats that are too unlike, leave open who is best.
+pub fn is_open(ranked: &[(&Cell, Rank)]) -> bool {
+    ranked.iter().any(|(cell, _)| cell.repeats == 1)
+        || ranked.first().is_some_and(|(_, rank)| !rank.decided)
+}
+
+/// `a is ahead on …, but the repeats are too few or too unlike to tell it from b`.
+fn unsure(leaders: &[String], ranked: &[(&Cell, Rank)], on: &str) -> String {
+    let best = ranked[0].1.place;
+    let others: Vec<String> = ranked
+        .iter()
+        .filter(|(_, rank)| rank.place != best && !rank.decided)
+        .filter(|(_, rank)| rank.to_best.is_some_and(|ratio| ratio.verdict == RatioVerdict::Tie))
+        .map(|(cell, _)| escape(&cell.system))
+        .collect();
+    let (are, them) = if leaders.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let (leaders, others) = (listed(leaders), listed(&others));
+    format!(
+        "{leaders} {are} ahead {on}, but the repeats are too few or too unlike to tell {them} from \
+         {others}"
+    )
 }
 
 /// `a is 2.13× (2.02–2.25) b on …`; in an open loop, of times: `b's p99 is 2.13× (…) a's on …`.

@@ -153,3 +153,33 @@ fn runs_without_a_common_trial_say_so() {
     );
     assert_eq!(render(&[], 80, false), "");
 }
+
+#[test]
+fn repeats_too_unlike_to_tell_make_no_tie() {
+    let mut trials = fixture::trials();
+    trials.retain(|trial| trial.workload == "ycsb/a" && trial.repeat <= 2);
+    for trial in trials.iter_mut().filter(|trial| trial.system == "redis" && trial.repeat == 2) {
+        trial.throughput_ops_per_s.median *= 40.0;
+    }
+    let cells = summarize(&trials);
+    let text = render(&cells, 80, false);
+    let redis = text.lines().find(|line| line.contains(" redis ")).expect(&text);
+    assert!(redis.contains("? ") && redis.contains("n=2") && !redis.contains('±'), "{text}");
+    assert!(text.contains("n=2: so few repeats, and so unlike,"), "{text}");
+    let verdict = &verdicts(&cells)[0];
+    assert!(verdict.contains(" is ahead on ycsb/a with 4 clients, but the repeats"), "{verdict}");
+    assert!(!verdict.contains("tie"), "{verdict}");
+}
+
+#[test]
+fn labels_that_begin_alike_stay_apart() {
+    let mut trials = fixture::trials();
+    for trial in &mut trials {
+        trial.system = format!("the same long beginning of {}", trial.system);
+    }
+    let (before, after) = (run("1", trials.clone()), run("2", trials.clone()));
+    let compared = compare(&before, &after, Across::SameSystem);
+    for text in [render(&summarize(&trials), 60, false), render_comparisons(&compared, 60, false)] {
+        assert!(text.contains("of redis ") && text.contains("of valkey "), "{text}");
+    }
+}

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_measure::statistics::{Interval, Ratio, Verdict, interval_over_repeats};
+use assay_measure::statistics::{Interval, Ratio, Verdict};
 use assay_model::{Axis, Figure, Measure, PublishedValues, Unit};
 
-use crate::{Cell, LatencySummary, Mode, rank::ratio_of};
+use crate::{Cell, LatencySummary, Mode, certainty::over_repeats, rank::ratio_of};
 
 /// A part of a figure: lines over one axis, of workloads and loads that belong together.
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ fn line(system: &str, mut points: Vec<(f64, Repeats)>, unit: Unit) -> Line {
         .into_iter()
         .filter_map(|(x, repeats)| {
             let values: Vec<f64> = repeats.values().map(|value| value / unit.size()).collect();
-            Some(Point { x, y: interval_over_repeats(&values)? })
+            Some(Point { x, y: over_repeats(&values)? })
         })
         .collect();
     Line { name: system.to_owned(), published: false, points, growth, range: None }

@@ -12,6 +12,7 @@
 //! Drawing is the report's business; nothing here knows a terminal.
 
 mod alive;
+mod certainty;
 mod compare;
 mod error;
 pub mod export;

@@ -4,7 +4,7 @@ use std::{cmp::Ordering, collections::BTreeMap};
 
 use assay_measure::statistics::{Ratio, Verdict, ratio_over_pairs, ratio_unpaired};
 
-use crate::{Cell, Mode};
+use crate::{Cell, Mode, certainty::tells_a_tie};
 
 /// A system's place in its group.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,8 +13,8 @@ pub struct Rank {
     pub place: u32,
     /// Whether others share the place.
     pub tied: bool,
-    /// Whether there were repeats enough to tell noise from difference. Otherwise the place is that
-    /// of the bare figures.
+    /// Whether there were repeats enough, and alike enough, to tell noise from difference.
+    /// Otherwise the place is that of the bare figures.
     pub decided: bool,
     /// This system's figure divided by that of the best of the group, with a verdict on this
     /// system; `None` for the best itself and where a figure is zero.
@@ -23,10 +23,12 @@ pub struct Rank {
 
 /// Ranks the cells of one group: by throughput, and in an open loop, whose rate is given, by the
 /// 99th percentile of the response time of the main kind of operation. A system ties with the best
-/// one still without a place if their ratio's verdict is a tie. The result is in the order of
-/// `cells`; unsupported cells and those without figures have no rank.
+/// one still without a place if their ratio's verdict is a tie. If that ratio is hardly known, it
+/// does not, and the places of both are undecided. The result is in the order of `cells`; unsupported
+/// cells and those without figures have no rank.
 pub fn rank(cells: &[&Cell]) -> Vec<Option<Rank>> {
-    let mut ranks = vec![None; cells.len()];
+    let mut ranks: Vec<Option<Rank>> = vec![None; cells.len()];
+    let mut unsure = vec![false; cells.len()];
     let mut waiting: Vec<usize> =
         (0..cells.len()).filter(|index| score(cells[*index]).is_some()).collect();
     waiting.sort_by(|a, b| {
@@ -36,9 +38,19 @@ pub fn rank(cells: &[&Cell]) -> Vec<Option<Rank>> {
     let best = waiting.first().copied();
     let mut place = 1;
     while let Some(leader) = waiting.first().copied() {
-        let (with_leader, rest): (Vec<usize>, Vec<usize>) = waiting
-            .into_iter()
-            .partition(|index| *index == leader || ties(cells[leader], cells[*index]));
+        let (with_leader, rest): (Vec<usize>, Vec<usize>) =
+            waiting.into_iter().partition(|index| {
+                let stands = if *index == leader {
+                    Standing::Tied
+                } else {
+                    standing(cells[leader], cells[*index])
+                };
+                if stands == Standing::Unsure {
+                    unsure[leader] = true;
+                    unsure[*index] = true;
+                }
+                stands == Standing::Tied
+            });
         for index in &with_leader {
             let to_best = best
                 .filter(|best| best != index)
@@ -52,6 +64,9 @@ pub fn rank(cells: &[&Cell]) -> Vec<Option<Rank>> {
         }
         place += with_leader.len() as u32;
         waiting = rest;
+    }
+    for (rank, unsure) in ranks.iter_mut().zip(unsure) {
+        rank.iter_mut().for_each(|rank| rank.decided &= !unsure);
     }
     ranks
 }
@@ -67,10 +82,23 @@ fn score(cell: &Cell) -> Option<f64> {
     }
 }
 
-fn ties(leader: &Cell, other: &Cell) -> bool {
+/// How a cell stands to one that is not worse.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Tied,
+    Behind,
+    /// The repeats of the two do not tell.
+    Unsure,
+}
+
+fn standing(leader: &Cell, other: &Cell) -> Standing {
     match figure_ratio(leader, other) {
-        Some(ratio) => ratio.verdict == Verdict::Tie,
-        None => score(leader) == score(other),
+        Some(ratio) if ratio.verdict == Verdict::Tie => match tells_a_tie(&ratio) {
+            true => Standing::Tied,
+            false => Standing::Unsure,
+        },
+        None if score(leader) == score(other) => Standing::Tied,
+        _ => Standing::Behind,
     }
 }
 
@@ -134,6 +162,27 @@ mod tests {
         let ranks = rank(&cells.iter().collect::<Vec<_>>());
         let slow = ranks[0].unwrap().to_best.unwrap();
         assert!(slow.verdict == Verdict::Slower && (slow.ratio - 0.5).abs() < 0.02);
+    }
+
+    #[test]
+    fn what_scatters_too_much_to_tell_is_no_tie_and_stands_by_its_figure() {
+        let cells = cells(&[
+            ("wild", &[20.0, 150.0]),
+            ("best", &[400.0, 410.0]),
+            ("third", &[130.0, 135.0]),
+            ("close", &[402.0, 405.0]),
+        ]);
+        assert_eq!(
+            places(&cells),
+            [Some((4, false)), Some((1, true)), Some((3, false)), Some((1, true))]
+        );
+        let ranks = rank(&cells.iter().collect::<Vec<_>>());
+        let decided: Vec<bool> = ranks.iter().flatten().map(|rank| rank.decided).collect();
+        assert_eq!(
+            decided,
+            [false, false, false, true],
+            "the wild one may be the best or the last"
+        );
     }
 
     #[test]

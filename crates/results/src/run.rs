@@ -18,6 +18,9 @@ use crate::{
 /// The name that stands for the newest run of a results folder.
 const LATEST: &str = "latest";
 
+/// No header or record is larger: a day by the second takes some tens of megabytes.
+const LARGEST: u64 = 256 << 20;
+
 /// A run as read back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -170,9 +173,16 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultsError> {
     struct Versioned {
         format_version: Option<Value>,
     }
-    let text =
-        fs::read(path).map_err(|source| ResultsError::Read { path: path.to_owned(), source })?;
     let damaged = |why: String| ResultsError::Damaged { path: path.to_owned(), why };
+    let reading = |source| ResultsError::Read { path: path.to_owned(), source };
+    let told = fs::metadata(path).map_err(reading)?;
+    if !told.is_file() {
+        return Err(damaged("it is no file".to_owned()));
+    }
+    if told.len() > LARGEST {
+        return Err(damaged(format!("it has {} bytes, and none of ours so many", told.len())));
+    }
+    let text = fs::read(path).map_err(reading)?;
     let versioned: Versioned =
         serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
     let found = versioned
@@ -189,6 +199,21 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultsError> {
 mod tests {
     use super::*;
     use crate::RunFolder;
+
+    #[test]
+    fn a_file_too_large_to_be_ours_is_not_read() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = run_in(parent.path(), "2026-01-01T00:00:00Z");
+        let record = folder.path().join(TRIALS_FOLDER).join("0002-x.json");
+        // Sparse: it takes no room.
+        fs::File::create(&record).unwrap().set_len(LARGEST + 1).unwrap();
+        let error = Run::open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("0002-x.json") && error.contains("bytes"), "{error}");
+        fs::remove_file(&record).unwrap();
+        fs::create_dir(&record).unwrap();
+        let error = Run::open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("it is no file"), "{error}");
+    }
 
     fn run_in(parent: &Path, started_at: &str) -> RunFolder {
         let mut header = RunHeader::starting(vec![], Value::Null);

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use assay_measure::statistics::{Interval, interval_over_repeats};
+use assay_measure::statistics::Interval;
 use assay_model::{FailureKind, OperationKind};
 use serde_json::Value;
 
-use crate::{Caveat, DataBytes, DurabilitySetting, LatencySummary, Mode, Placement, TrialRecord};
+use crate::{
+    Caveat, DataBytes, DurabilitySetting, LatencySummary, Mode, Placement, TrialRecord,
+    certainty::over_repeats,
+};
 
 const MESSAGES_KEPT: usize = 5;
 
@@ -40,7 +43,7 @@ pub struct Cell {
     /// Successful operations a second of each repeat, by the repeat's number.
     pub throughputs: BTreeMap<u32, f64>,
     /// The median over the repeats. With a single repeat the interval tells only how steady that
-    /// one was.
+    /// one was; of few that are unlike there is none.
     pub throughput_ops_per_s: Interval,
     /// Response times by kind of operation.
     pub latency_ns: BTreeMap<OperationKind, LatencyIntervals>,
@@ -72,7 +75,8 @@ pub struct Cell {
     pub unsupported: Option<String>,
 }
 
-/// Latencies over repeats in nanoseconds: the median repeat's, with the interval over repeats.
+/// Latencies over repeats in nanoseconds: the median repeat's, with the interval over repeats where
+/// they are enough, or alike enough, for one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyIntervals {
     /// Each repeat's summary, by the repeat's number.
@@ -101,7 +105,7 @@ impl LatencyIntervals {
     fn of(repeats: BTreeMap<u32, LatencySummary>) -> LatencyIntervals {
         let over = |of: fn(&LatencySummary) -> u64| {
             let values: Vec<f64> = repeats.values().map(|summary| of(summary) as f64).collect();
-            interval_over_repeats(&values).unwrap_or_default()
+            over_repeats(&values).unwrap_or_default()
         };
         let count: u64 = repeats.values().map(|summary| summary.count).sum();
         let total: f64 = repeats.values().map(|s| s.mean * s.count as f64).sum();
@@ -162,16 +166,16 @@ fn same_cell(a: &TrialRecord, b: &TrialRecord) -> bool {
         && a.unsupported.is_some() == b.unsupported.is_some()
 }
 
-fn over_repeats(
+fn over_trials(
     trials: &[&TrialRecord],
     of: impl Fn(&TrialRecord) -> Option<f64>,
 ) -> Option<Interval> {
     let values: Vec<f64> = trials.iter().filter_map(|trial| of(trial)).collect();
-    interval_over_repeats(&values)
+    over_repeats(&values)
 }
 
 fn median_bytes(trials: &[&TrialRecord], of: impl Fn(&TrialRecord) -> Option<u64>) -> Option<u64> {
-    let bytes = over_repeats(trials, |trial| of(trial).map(|bytes| bytes as f64))?;
+    let bytes = over_trials(trials, |trial| of(trial).map(|bytes| bytes as f64))?;
     Some(bytes.median.round() as u64)
 }
 
@@ -226,7 +230,7 @@ impl Cell {
         let rates: Vec<f64> = throughputs.values().copied().collect();
         let throughput = match trials {
             [only] => only.throughput_ops_per_s,
-            _ => interval_over_repeats(&rates).unwrap_or_default(),
+            _ => over_repeats(&rates).unwrap_or_default(),
         };
         let mut caveats: Vec<Caveat> = Vec::new();
         let mut error_messages: Vec<String> = Vec::new();
@@ -265,14 +269,14 @@ impl Cell {
             errors,
             operations: trials.iter().map(|trial| trial.operations).sum(),
             error_messages,
-            client_cpu_ns_per_op: over_repeats(trials, |trial| trial.client_cpu_ns_per_op),
-            server_cpu_ns_per_op: over_repeats(trials, |trial| trial.server_cpu_ns_per_op),
+            client_cpu_ns_per_op: over_trials(trials, |trial| trial.client_cpu_ns_per_op),
+            server_cpu_ns_per_op: over_trials(trials, |trial| trial.server_cpu_ns_per_op),
             server_rss_bytes: median_bytes(trials, |trial| trial.server_rss_bytes),
             huge_pages_bytes: median_bytes(trials, |trial| trial.huge_pages_bytes),
             data_bytes_per_record: DataBytes {
-                disk: over_repeats(trials, |trial| trial.data_bytes_per_record.disk)
+                disk: over_trials(trials, |trial| trial.data_bytes_per_record.disk)
                     .map(|bytes| bytes.median),
-                memory: over_repeats(trials, |trial| trial.data_bytes_per_record.memory)
+                memory: over_trials(trials, |trial| trial.data_bytes_per_record.memory)
                     .map(|bytes| bytes.median),
             },
             wrong_answers: trials.iter().map(|trial| trial.answers.wrong).sum(),
@@ -367,7 +371,7 @@ mod tests {
         let a = &cells[0];
         assert_eq!((a.repeats, a.operations), (3, 300));
         assert_eq!(a.throughput_ops_per_s.median, 200.0);
-        assert!(a.throughput_ops_per_s.low.unwrap() < 100.0, "three repeats say little");
+        assert_eq!(a.throughput_ops_per_s.low, None, "three repeats so unlike say nothing");
         assert_eq!(a.throughputs, [(1, 300.0), (2, 100.0), (3, 200.0)].into());
         assert_eq!(a.series, [200]);
         let read = &a.latency_ns[&OperationKind::Read];

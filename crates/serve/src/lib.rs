@@ -10,6 +10,7 @@
 
 mod address;
 mod board;
+mod connections;
 mod error;
 mod guard;
 mod html;

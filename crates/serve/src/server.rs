@@ -19,6 +19,7 @@ use tokio::{
 use crate::{
     ServeError,
     board::{Board, Watch},
+    connections,
     guard::Guard,
     routes::routes,
     token::Token,
@@ -26,6 +27,9 @@ use crate::{
 
 /// How long answers that are under way may take when the server stops.
 const GRACE: Duration = Duration::from_millis(500);
+
+/// How long a client may take to say what it asks for.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What to serve, where, and to whom.
 pub struct Settings {
@@ -114,17 +118,15 @@ impl Server {
                 // The sender's end is a request to stop, too.
                 let _ = stopped.wait_for(|stopped| *stopped).await;
             };
-            let serving = axum::serve(listener, site).with_graceful_shutdown(told);
+            let serving = connections::answer(listener, site, PATIENCE, told);
             let ending = async {
                 future::select_all(stops.iter_mut().map(|signal| signal.recv().boxed())).await;
                 board.close();
                 let _ = stop.send(true);
                 tokio::time::sleep(GRACE).await;
             };
-            match future::select(pin!(serving.into_future()), pin!(ending)).await {
-                future::Either::Left((served, _)) => served,
-                future::Either::Right(_) => Ok(()),
-            }
+            future::select(pin!(serving), pin!(ending)).await;
+            io::Result::Ok(())
         });
         drop(watch);
         // A report that is being drawn need not be finished.

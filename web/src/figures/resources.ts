@@ -21,8 +21,9 @@ export function cpu(report: Report): Figure | null {
     id: "cpu",
     title: "CPU per operation",
     aid: "Shorter is better. The full bar is the server's CPU time, all its threads together, the pale one the client's.",
-    caption:
-      "An embedded store works in the client's own process, so its one bar holds both, under “in process”.",
+    caption: report.systems.some((system) => system.embedded && !system.no_db)
+      ? "An embedded store works in the client's own process, so its one bar holds both, under “in process”."
+      : undefined,
     quantity: "time",
     unit: "ns",
   });

@@ -12,6 +12,7 @@ use std::{
 use anyhow::{Context, bail};
 use assay_experiment::Plan;
 use assay_provision::{Folders, Warden};
+use assay_report::{escape, escape_lines};
 use assay_results::{Run, RunFolder, RunHeader, export, json_line, summarize};
 use assay_runner::{deploy::Ground, run as runner};
 
@@ -29,7 +30,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let RunArguments { experiment, overrides, properties, output } = arguments;
     let (plan, notes) = resolve::plan(experiment, overrides, properties)?;
     if !output.quiet {
-        notes.iter().for_each(|note| eprintln!("assay: {note}"));
+        notes.iter().for_each(|note| eprintln!("assay: {}", escape_lines(note)));
     }
     carry_out(&plan, &output)
 }
@@ -62,12 +63,12 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     for (cell, error) in &report.failures {
         // Whoever saw the progress has seen why.
         match output.quiet {
-            true => eprintln!("assay: {cell}: {error}"),
-            false => eprintln!("assay: failed, as said above: {cell}"),
+            true => eprintln!("assay: {}", escape_lines(&format!("{cell}: {error}"))),
+            false => eprintln!("assay: failed, as said above: {}", escape(cell)),
         }
     }
     for disagreement in &report.disagreements {
-        eprintln!("assay: wrong answers: {disagreement}");
+        eprintln!("assay: wrong answers: {}", escape_lines(disagreement));
     }
     if report.interrupted {
         let (kept, are) = (run.trials.len(), if run.trials.len() == 1 { " is" } else { "s are" });

@@ -11,7 +11,7 @@ use crate::{
     heading::name,
     text::escape,
     units::{count, duration, with_interval},
-    verdict::verdict_on,
+    verdict::{is_open, verdict_on},
 };
 
 /// The answers of all groups.
@@ -48,7 +48,7 @@ fn answer(measured: &Measured<'_>, group: usize) -> Answer {
     let Some(sentence) = verdict_on(&ranked, &on) else {
         return plain(AnswerKind::Alone, alone(ranked[0].0, &cells, &on), at(first.place));
     };
-    if ranked.iter().any(|(_, rank)| !rank.decided) {
+    if is_open(&ranked) {
         return plain(AnswerKind::Undecided, sentence, at(first.place));
     }
     let next = ranked.iter().find(|(_, rank)| rank.place != first.place);

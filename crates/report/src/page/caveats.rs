@@ -169,10 +169,10 @@ fn of_cell(cell: &Cell, place: usize) -> Vec<Said> {
         let text = "a single repeat: how far another would differ is not known, so nothing is \
                     ranked for sure (--repeats 5, or auto)";
         said.push(Said::of_cell("single_repeat", text.to_owned(), place));
-    } else if let Some(half) = half.filter(|half| *half > NOISY) {
-        let known = match half <= 1.0 {
-            true => format!("is known to ±{} only", percent(half)),
-            false => "is hardly known".to_owned(),
+    } else if cell.throughput_ops_per_s.median > 0.0 && half.is_none_or(|half| half > NOISY) {
+        let known = match half {
+            Some(half) if half <= 1.0 => format!("is known to ±{} only", percent(half)),
+            _ => "is hardly known".to_owned(),
         };
         let text = format!(
             "repeats scatter: the throughput {known} (more repeats, or a quieter machine, would \

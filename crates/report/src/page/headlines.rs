@@ -6,6 +6,7 @@ use super::data::{Answer, AnswerKind, Headline, SweepAxis, SweepPanel, SystemSum
 use crate::{
     text::{grouped, listed},
     units::ratio,
+    verdict::times,
 };
 
 /// A sentence for each group, and one for all groups of a panel.
@@ -111,15 +112,19 @@ fn clause(
         (AnswerKind::Lead, _) => format!("{leaders} leads {at}{}", by(&stretch.leads)),
         (AnswerKind::Tie, _) => format!("{leaders} tie {at}"),
         (AnswerKind::Undecided, _) => {
-            format!("{leaders} is ahead {at} by a single repeat, which decides nothing")
+            let are = if named.len() == 1 { "is" } else { "are" };
+            format!("{leaders} {are} ahead {at}, but repeats are too few or too unlike to be sure")
         }
         (AnswerKind::Alone, _) => format!("{leaders} alone has figures {at}"),
         (AnswerKind::Nothing, _) => format!("there is nothing to compare {at}"),
     }
 }
 
-/// `, by 14.3× to 28.3×`.
+/// `, by 14.3× to 28.3×`; of a single one with its interval.
 fn by(leads: &[Ratio]) -> String {
+    if let [only] = leads {
+        return format!(", by {}", times(only));
+    }
     let least = leads.iter().map(|lead| lead.ratio).fold(f64::INFINITY, f64::min);
     let most = leads.iter().map(|lead| lead.ratio).fold(0.0, f64::max);
     match (ratio(least), ratio(most)) {

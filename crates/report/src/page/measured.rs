@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, num::NonZero, thread};
 
-use assay_results::{Cell, LatencyIntervals, Rank, Run, TrialRecord, repeats_of_cells};
+use assay_results::{Cell, Interval, LatencyIntervals, Rank, Run, TrialRecord, repeats_of_cells};
 
 use super::data::SystemSummary;
 use crate::{
@@ -98,12 +98,17 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// Folds cells, on all cores: intervals take resampling.
+/// Folds cells, on all cores: intervals take resampling. What a single repeat says of itself is no
+/// interval over repeats.
 fn fold(origins: &[Origin<'_>]) -> Vec<Cell> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let share = origins.len().div_ceil(cores).max(1);
     let fold = |part: &[Origin<'_>]| -> Vec<Cell> {
-        part.iter().map(|origin| Cell::of(&origin.repeats)).collect()
+        let mut cells: Vec<Cell> = part.iter().map(|origin| Cell::of(&origin.repeats)).collect();
+        for cell in cells.iter_mut().filter(|cell| cell.repeats == 1) {
+            cell.throughput_ops_per_s = Interval::unsure(cell.throughput_ops_per_s.median);
+        }
+        cells
     };
     thread::scope(|scope| {
         let parts: Vec<_> =

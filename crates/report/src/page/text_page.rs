@@ -201,7 +201,7 @@ fn row(report: &Report, group: &Group, cell: &GroupCell) -> Vec<String> {
     row.push(match (cell.repeats, throughput.low, throughput.high) {
         (1, ..) => "a single repeat".to_owned(),
         (_, Some(low), Some(high)) => format!("{}–{}", count(low), count(high)),
-        _ => String::new(),
+        _ => "too few, or too unlike".to_owned(),
     });
     for kind in &group.kinds {
         let latency = cell.latency.iter().find(|latency| latency.kind == *kind);

@@ -63,8 +63,8 @@ pub struct GroupCell {
     pub durability_setting: String,
     /// How many repeats the figures are of.
     pub repeats: u32,
-    /// Successful operations a second, the median over repeats. With a single repeat the interval
-    /// tells only how steady that one was.
+    /// Successful operations a second, the median over repeats. Of a single repeat, or of few that
+    /// are unlike, there is no interval.
     pub throughput_ops_per_s: Interval,
     /// The throughput of each repeat.
     pub throughputs: Vec<RepeatFigure>,
