@@ -30,8 +30,12 @@ bench-verdicts RUNS="20":
 bench-slik *PARTS:
     cargo run --release --package assay-bench --bin assay-bench -- slik {{PARTS}}
 
-# All three benchmarks
-bench: bench-harness bench-verdicts bench-slik
+# What a driver adds to the library that it drives
+bench-drivers:
+    cargo run --release --package assay-bench --bin assay-bench -- drivers
+
+# All benchmarks of speed
+bench: bench-harness bench-verdicts bench-slik bench-drivers
 
 # The report's front end: types, lints, unit tests, bundle, and report and assay serve in a browser
 web:

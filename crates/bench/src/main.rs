@@ -1,7 +1,8 @@
 //! What Assay promises of its own speed, measured: our code and its peer in turns, in one run, as
-//! ratios. `just bench-harness`, `just bench-verdicts` and `just bench-slik` run it;
+//! ratios. `just bench-harness`, `just bench-verdicts`, `just bench-slik` and `just bench-drivers` run it;
 //! `docs/performance.md` holds the figures.
 
+mod drivers;
 mod memcached;
 mod no_db;
 mod peers;
@@ -10,6 +11,7 @@ mod redis;
 mod slik;
 mod stand;
 mod table;
+mod turns;
 mod verdicts;
 mod ycsb;
 
@@ -18,8 +20,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use stand::Stand;
 
-const USAGE: &str =
-    "usage: assay-bench harness [no-db|redis|memcached|postgres]… | verdicts [RUNS] | slik …";
+const USAGE: &str = "usage: assay-bench harness [no-db|redis|memcached|postgres]… | verdicts [RUNS] | slik … | drivers";
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -42,6 +43,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
         Some(("verdicts", [])) => verdicts::run(20),
         Some(("verdicts", [runs])) => verdicts::run(runs.parse()?),
         Some(("slik", arguments)) => slik::run(arguments),
+        Some(("drivers", [])) => drivers::run(),
         _ => bail!(USAGE),
     }
 }

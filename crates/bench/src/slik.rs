@@ -22,13 +22,14 @@ mod ranges;
 mod size;
 mod synced;
 mod threads;
-mod turns;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use disk::Disk;
 use entrant::Entrant;
+
+use crate::turns;
 
 /// How it is called, for the usage line.
 pub const USAGE: &str = "slik [--objects N] [--rounds N] [--peers none|NAME,…] [--folder ON_DISK] \
