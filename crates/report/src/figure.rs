@@ -151,17 +151,13 @@ pub fn growth(figure: &Figure, line: &Line) -> Option<String> {
 }
 
 fn grown(growth: &Ratio) -> String {
-    /// An interval whose ends are this far apart tells nothing of a figure within the noise.
-    const TOO_WIDE: f64 = 10.0;
-    let known =
-        matches!((growth.low, growth.high), (Some(low), Some(high)) if high <= TOO_WIDE * low);
     match growth.verdict {
         Verdict::Faster => format!("grows {}", factor(growth)),
         Verdict::Slower => format!("falls to {}", factor(growth)),
-        Verdict::Tie if known => {
-            format!("shows no change beyond the noise: {}", factor(growth))
+        Verdict::Tie => format!("shows no change beyond the noise: {}", factor(growth)),
+        Verdict::Undecided if growth.low.is_some() => {
+            "repeats too differently to tell how it changes".to_owned()
         }
-        Verdict::Tie => "repeats too differently to tell how it changes".to_owned(),
         Verdict::Undecided => format!("goes to {}", factor(growth)),
     }
 }

@@ -90,7 +90,9 @@ fn unsure(leaders: &[String], ranked: &[(&Cell, Rank)], on: &str) -> String {
     let others: Vec<String> = ranked
         .iter()
         .filter(|(_, rank)| rank.place != best && !rank.decided)
-        .filter(|(_, rank)| rank.to_best.is_some_and(|ratio| ratio.verdict == RatioVerdict::Tie))
+        .filter(|(_, rank)| {
+            rank.to_best.is_some_and(|ratio| ratio.verdict == RatioVerdict::Undecided)
+        })
         .map(|(cell, _)| escape(&cell.system))
         .collect();
     let (are, them) = if leaders.len() == 1 { ("is", "it") } else { ("are", "them") };

@@ -312,6 +312,18 @@ fn runs_of_the_same_stand_side_by_side_and_are_not_paired() {
 }
 
 #[test]
+fn runs_that_ask_different_questions_are_not_asked_one() {
+    let of = |system: &'static str, workload: &'static str| {
+        let trials = fixture::trials().into_iter();
+        trials.filter(move |trial| trial.system == system && trial.workload == workload).collect()
+    };
+    let mut second = run("2", of("valkey", "ycsb/e"));
+    second.header.plan = json!({"question": "Does it scan?"});
+    let report = Report::of(&[run("1", of("redis", "ycsb/a")), second]);
+    assert_eq!(report.question, "How fast does redis do ycsb/a at durability none? Does it scan?");
+}
+
+#[test]
 fn runs_of_different_things_stand_together_under_their_own_names() {
     let of = |system: &'static str| {
         fixture::trials().into_iter().filter(move |trial| trial.system == system).collect()

@@ -1,6 +1,6 @@
 //! Where repeats are too few, or too unlike, to say anything of the next one.
 
-use assay_measure::statistics::{Interval, Ratio, interval_over_repeats};
+use assay_measure::statistics::{Interval, interval_over_repeats};
 
 /// Student's factor for so few repeats is large (12.7 of two, 4.3 of three): their interval may go
 /// far beyond all that was seen.
@@ -8,9 +8,6 @@ const FEW: usize = 5;
 
 /// An interval of few repeats whose ends are this far apart tells of Student's factor only.
 const TOO_WIDE: f64 = 4.0;
-
-/// A ratio whose interval has its ends this far apart holds equality and great differences alike.
-const HARDLY_A_TIE: f64 = 2.0;
 
 /// The median of the repeats with its interval, if it is worth telling. `None` for no values, or
 /// if one is not finite.
@@ -23,18 +20,8 @@ pub fn over_repeats(values: &[f64]) -> Option<Interval> {
     Some(if told { interval } else { Interval::unsure(interval.median) })
 }
 
-/// Whether a ratio inside the noise is known well enough to speak of a tie.
-pub fn tells_a_tie(ratio: &Ratio) -> bool {
-    match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => high <= HARDLY_A_TIE * low,
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use assay_measure::statistics::ratio_over_pairs;
-
     use super::*;
 
     #[test]
@@ -47,12 +34,5 @@ mod tests {
         let many = [1.0, 9.0, 3.0, 27.0, 81.0, 2.0, 40.0];
         assert!(over_repeats(&many).unwrap().low.is_some(), "what so many say is told");
         assert_eq!(over_repeats(&[]), None);
-    }
-
-    #[test]
-    fn a_ratio_that_may_be_anything_is_no_tie() {
-        let ratio = |b: &[f64]| ratio_over_pairs(&[100.0, 100.0, 100.0], b).unwrap();
-        assert!(tells_a_tie(&ratio(&[99.0, 101.0, 100.0])));
-        assert!(!tells_a_tie(&ratio(&[50.0, 150.0, 90.0])));
     }
 }

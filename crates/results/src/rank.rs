@@ -4,7 +4,7 @@ use std::{cmp::Ordering, collections::BTreeMap};
 
 use assay_measure::statistics::{Ratio, Verdict, ratio_over_pairs, ratio_unpaired};
 
-use crate::{Cell, Mode, certainty::tells_a_tie};
+use crate::{Cell, Mode};
 
 /// A system's place in its group.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,13 +93,16 @@ enum Standing {
 
 fn standing(leader: &Cell, other: &Cell) -> Standing {
     match figure_ratio(leader, other) {
-        Some(ratio) if ratio.verdict == Verdict::Tie => match tells_a_tie(&ratio) {
-            true => Standing::Tied,
-            false => Standing::Unsure,
-        },
+        Some(ratio) if ratio.verdict == Verdict::Tie => Standing::Tied,
+        Some(ratio) if is_unsure(&ratio) => Standing::Unsure,
         None if score(leader) == score(other) => Standing::Tied,
         _ => Standing::Behind,
     }
+}
+
+/// Whether there were repeats enough, but too unlike.
+fn is_unsure(ratio: &Ratio) -> bool {
+    ratio.verdict == Verdict::Undecided && ratio.low.is_some()
 }
 
 /// `other`'s figure divided by `base`'s.

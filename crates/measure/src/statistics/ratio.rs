@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// What a difference has to exceed to be called one: 1 %.
 pub const MINIMUM_EFFECT: f64 = 0.01;
 
+/// An interval whose ends are this far apart holds equality and great differences alike.
+const HARDLY_A_TIE: f64 = 2.0;
+
 /// How one system's rate compares with another's. More is faster: for latencies, turn the verdict
 /// with [`Verdict::for_times`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -18,9 +21,9 @@ pub enum Verdict {
     Faster,
     /// The second is slower by more than [`MINIMUM_EFFECT`], beyond the noise.
     Slower,
-    /// No such difference beyond the noise.
+    /// No such difference beyond the noise, and none beyond a factor of two within it.
     Tie,
-    /// Too few repeats to tell noise from difference.
+    /// Too few repeats, or too unlike ones, to tell noise from difference.
     Undecided,
 }
 
@@ -93,6 +96,7 @@ impl Ratio {
             None => Verdict::Undecided,
             Some((low, _)) if low > least => Verdict::Faster,
             Some((_, high)) if high < -least => Verdict::Slower,
+            Some((low, high)) if high - low > HARDLY_A_TIE.ln() => Verdict::Undecided,
             Some(_) => Verdict::Tie,
         };
         let (low, high) = interval.map(|(low, high)| (low.exp(), high.exp())).unzip();
@@ -162,6 +166,16 @@ mod tests {
         let ratio = ratio_over_pairs(&a, &b).unwrap();
         assert!(ratio.low.unwrap() > 1.0);
         assert_eq!(ratio.verdict, Verdict::Tie);
+    }
+
+    #[test]
+    fn a_ratio_that_may_be_anything_is_no_tie() {
+        let a = [100.0; 3];
+        let like = ratio_over_pairs(&a, &[99.0, 101.0, 100.0]).unwrap();
+        assert_eq!(like.verdict, Verdict::Tie);
+        let unlike = ratio_over_pairs(&a, &[50.0, 150.0, 90.0]).unwrap();
+        assert!(unlike.low.unwrap() < 0.5 && unlike.high.unwrap() > 1.5);
+        assert_eq!(unlike.verdict, Verdict::Undecided);
     }
 
     #[test]

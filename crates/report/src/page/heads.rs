@@ -30,30 +30,48 @@ fn run_title(run: &Run) -> String {
     escape(title.unwrap_or_default())
 }
 
-/// The experiments' own question where they all ask one, otherwise one made of what was measured.
+/// What was asked: by each run for itself where no table has systems of several, otherwise by all
+/// together.
 pub fn question(measured: &Measured<'_>) -> String {
-    let own = |run: &Run| run.header.plan["question"].as_str().map(escape);
-    if let Some(question) = measured.runs.first().and_then(own)
-        && measured.runs.iter().all(|run| own(run).as_ref() == Some(&question))
+    let run_of = |place: &usize| measured.origins[*place].run;
+    let apart = measured
+        .groups
+        .iter()
+        .all(|group| group.iter().all(|place| run_of(place) == run_of(&group[0])));
+    let all: Vec<usize> = (0..measured.runs.len()).collect();
+    let asked = match apart {
+        true => distinct(all.iter().map(|run| question_of(measured, &[*run]))),
+        false => vec![question_of(measured, &all)],
+    };
+    asked.join(" ")
+}
+
+/// The experiments' own question where these runs all ask one, otherwise one made of what was
+/// measured.
+fn question_of(measured: &Measured<'_>, runs: &[usize]) -> String {
+    let own = |run: &usize| measured.runs[*run].header.plan["question"].as_str().map(escape);
+    if let Some(question) = runs.first().and_then(own)
+        && runs.iter().all(|run| own(run).as_ref() == Some(&question))
     {
         return question;
     }
-    let systems: Vec<String> = measured
-        .systems
-        .iter()
-        .filter(|system| !system.no_db)
-        .map(|system| system.name.clone())
-        .collect();
+    let theirs = || {
+        let cells = measured.cells.iter().zip(&measured.origins);
+        cells.filter(|(_, origin)| runs.contains(&origin.run))
+    };
+    let systems = theirs().map(|(_, origin)| &measured.systems[origin.system as usize]);
+    let systems =
+        distinct(systems.filter(|system| !system.no_db).map(|system| system.name.clone()));
     let done: Vec<&Cell> =
-        measured.cells.iter().filter(|cell| cell.unsupported.is_none()).collect();
+        theirs().map(|(cell, _)| cell).filter(|cell| cell.unsupported.is_none()).collect();
     let workloads = distinct(done.iter().map(|cell| escape(&cell.workload)));
     let levels = distinct(done.iter().map(|cell| cell.durability.level.to_string()));
     let at = match levels.as_slice() {
         [] => String::new(),
         levels => format!(" at durability {}", listed(levels)),
     };
-    if let [run] = measured.runs
-        && let Ok(Some(figure)) = run.figure()
+    if let [run] = runs
+        && let Ok(Some(figure)) = measured.runs[*run].figure()
     {
         let shown = figure_shows(&figure);
         let over = escape(figure.x.name());
