@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, bail};
 use assay_experiment::Plan;
 use assay_provision::{Folders, Warden};
-use assay_results::{Run, RunFolder, RunHeader, export, json_line, summarize};
+use assay_results::{Run, RunFolder, RunHeader, export, json_line};
 use assay_runner::{deploy::Ground, run as runner};
 
 use super::resolve;
@@ -80,10 +80,10 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Leaves the report of a run with any trials in its folder. A run without its report is whole: why
-/// there is none is said, and no failure.
+/// Leaves the report of a run in which anything happened in its folder. A run without its report is
+/// whole: why there is none is said, and no failure.
 fn leave_report(run: &Run) -> Option<PathBuf> {
-    if run.trials.is_empty() {
+    if run.trials.is_empty() && run.header.failures.is_empty() {
         return None;
     }
     let page = super::report::place_in(run);
@@ -106,12 +106,12 @@ pub fn show(run: &Run, format: Format, tables: Tables) -> anyhow::Result<()> {
     match format {
         Format::Ycsb => export::export(run, export::Format::Ycsb, &mut out)?,
         Format::Json => {
-            for cell in summarize(&run.trials) {
+            for cell in run.cells() {
                 writeln!(out, "{}", json_line(&cell))?;
             }
         }
         Format::Table => {
-            let cells = summarize(&run.trials);
+            let cells = run.cells();
             let (width, color) = (assay_report::terminal_width(), assay_report::color_wanted());
             let figure = run.figure()?;
             if figure.is_none() || tables == Tables::Always {
