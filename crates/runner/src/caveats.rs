@@ -1,7 +1,7 @@
 //! What a reader of a trial's figures must know, said by the harness itself.
 
 use assay_experiment::{Cell, Extent, Mode, TargetPlan};
-use assay_model::{Feature, Support};
+use assay_model::{Durability, Feature, Support};
 use assay_results::Caveat;
 
 use crate::{deploy, placement, trial::TrialReport};
@@ -18,6 +18,7 @@ pub fn of(cell: &Cell, report: &TrialReport) -> Vec<Caveat> {
         crowded(cell),
         emulated(cell),
         attached(cell),
+        not_on_storage(cell, report),
         cold(cell),
         answers(cell, report),
         drift(report),
@@ -139,6 +140,21 @@ fn attached(cell: &Cell) -> Option<Caveat> {
         "the server was there before: its settings, cores and other users are not Assay's, its \
          CPU and memory are not measured, and its durability is what it was started with"
             .into(),
+    )
+}
+
+/// Levels above `none` promise that what was acknowledged reaches storage, at once or soon.
+fn not_on_storage(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
+    let name = report.in_memory?;
+    if cell.durability == Durability::None || cell.stores_nothing() {
+        return None;
+    }
+    caveat(
+        "not_on_storage",
+        format!(
+            "the data folder is on {name}: nothing is on stable storage, and a sync cost nothing \
+             (--data-folder names one on a disk)"
+        ),
     )
 }
 

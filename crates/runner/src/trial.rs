@@ -69,6 +69,8 @@ pub struct TrialReport {
     /// Assay's memory on huge pages once a store in its process was loaded; `None` for others and
     /// where the kernel does not tell.
     pub huge_pages_bytes: Option<u64>,
+    /// The file system in memory that the store's files are on, if they are on one.
+    pub in_memory: Option<&'static str>,
     /// What the table takes after the measurement.
     pub footprint: Footprint,
     /// What the server held when the measurement ended, if it could be seen.
@@ -227,6 +229,7 @@ fn work(
         measured,
         turns,
         huge_pages_bytes,
+        in_memory: deployed.in_memory(),
         footprint,
         server_usage,
         answers,

@@ -106,7 +106,7 @@ pub fn caveats(measured: &Measured<'_>, differences: &[Difference]) -> CellCavea
 
 fn kind(code: &str) -> CaveatKind {
     match code {
-        "wrong_answers" | "answers_disagree" | "errors" | "failed"
+        "wrong_answers" | "answers_disagree" | "errors" | "failed" | "not_on_storage"
         | "unfinished_run" => CaveatKind::Severe,
         "emulated" | "no_answers" | "not_counted" | "unsupported" => CaveatKind::Note,
         _ => CaveatKind::Warning,

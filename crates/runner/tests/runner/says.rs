@@ -40,6 +40,7 @@ fn said(cell: &Cell, measured: PhaseReport) -> Vec<(String, String)> {
         measured,
         turns: 1,
         huge_pages_bytes: None,
+        in_memory: None,
         footprint: Footprint::default(),
         server_usage: None,
         answers: None,
