@@ -4,7 +4,7 @@ use assay_experiment::{Cell, Extent, Mode, TargetPlan};
 use assay_model::{Durability, Feature, Support};
 use assay_results::Caveat;
 
-use crate::{deploy, placement, trial::TrialReport};
+use crate::{deploy, placement, stall, trial::TrialReport};
 
 /// Above this share of its threads' time, the client may be what limits the throughput.
 const BUSY: f64 = 0.9;
@@ -15,6 +15,7 @@ pub fn of(cell: &Cell, report: &TrialReport) -> Vec<Caveat> {
         client_bottleneck(cell, report),
         late_starts(report),
         rate_not_kept(cell, report),
+        stalled(cell, report),
         crowded(cell),
         emulated(cell),
         attached(cell),
@@ -91,6 +92,23 @@ fn rate_not_kept(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
             "of the {arrived} operations that arrived at {rate_per_s} a second, {queued} were \
              unanswered when the measurement ended{left_out}: response times grow with the length \
              of the run"
+        ),
+    )
+}
+
+/// In an open loop the response times hold what a stall did.
+fn stalled(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
+    if cell.mode != Mode::Closed {
+        return None;
+    }
+    let longest = stall::longest(&report.measured, cell.clients, report.turns)?;
+    caveat(
+        "stalled",
+        format!(
+            "once, nothing was answered for {:.2} s: the clients of a closed loop ask nothing \
+             meanwhile, so the percentiles hardly show it (--rate counts everyone who would have \
+             asked)",
+            longest.as_secs_f64()
         ),
     )
 }
