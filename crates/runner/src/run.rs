@@ -15,7 +15,7 @@ use crate::{
     agreement::Agreement,
     deploy::Ground,
     record,
-    trial::{self, Failed, Setting, Stage},
+    trial::{self, Setting, Stage},
     turns::{self, Seat},
 };
 
@@ -119,7 +119,7 @@ pub fn run(
                         answers.add(cell, &report);
                         watcher.ended(planned, &record);
                     }
-                    Err(Failed { error: TrialError::Interrupted, .. }) => {
+                    Err(failed) if matches!(failed.error, TrialError::Interrupted) => {
                         state.report.interrupted = true;
                     }
                     Err(failed) => {

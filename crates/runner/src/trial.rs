@@ -111,7 +111,7 @@ pub fn run(
     round: u32,
     setting: &Setting<'_>,
     seat: &Seat<'_>,
-) -> Result<TrialReport, Failed> {
+) -> Result<TrialReport, Box<Failed>> {
     let reached = Mutex::new(Stage::Starting);
     let watcher = |stage| {
         (setting.watcher)(stage);
@@ -119,7 +119,7 @@ pub fn run(
     };
     let setting = &Setting { watcher: &watcher, ..*setting };
     let reached = || *reached.lock().unwrap_or_else(PoisonError::into_inner);
-    let at = |stage: Stage| move |error: TrialError| Failed { stage, error };
+    let at = |stage: Stage| move |error: TrialError| Box::new(Failed { stage, error });
     if setting.interrupt.load(Ordering::Relaxed) {
         return Err(at(Stage::Starting)(TrialError::Interrupted));
     }
