@@ -253,6 +253,7 @@ function cellOf(
   const failed = system === 2 && group === 0 ? 3 : 0;
   return {
     system,
+    failure: null,
     unsupported: lacks ? `it has no ordered keys ${HOSTILE}` : null,
     rank:
       systems[system]?.no_db || lacks

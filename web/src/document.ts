@@ -200,7 +200,7 @@ export interface Ratio {
 export interface CaveatNote {
   /**
    * A short fixed name: those of the records (`client_bottleneck`, `crowded`, …) and of the report
-   * (`wrong_answers`, `errors`, `unsupported`, `single_repeat`, `noisy_repeats`,
+   * (`wrong_answers`, `errors`, `failed`, `unsupported`, `single_repeat`, `noisy_repeats`,
    * `unequal_settings`, `answers_disagree`, `unfinished_run`, `runs_differ`).
    */
   code: string;
@@ -374,7 +374,7 @@ export interface FigureAxis {
 export interface Group {
   /**
    * The cells: ranked ones best first, then those without a rank, then those of systems that stand
-   * for the harness's own cost, then unsupported ones.
+   * for the harness's own cost, then failed ones, then unsupported ones.
    */
   cells: GroupCell[];
   /**
@@ -440,6 +440,11 @@ export interface GroupCell {
    */
   errors: FailureCount[];
   /**
+   * How a repeat failed, after which there were no more, as in "failed while it was measured in
+   * repeat 1: …"; the figures are those of the repeats before it.
+   */
+  failure: string | null;
+  /**
    * Assay's own memory on huge pages, for an embedded system.
    */
   huge_pages_bytes: number | null;
@@ -460,7 +465,7 @@ export interface GroupCell {
    */
   rank: Ranked | null;
   /**
-   * How many repeats the figures are of.
+   * How many repeats the figures are of; 0 where there are none.
    */
   repeats: number;
   /**

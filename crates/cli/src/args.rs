@@ -140,7 +140,8 @@ pub struct Overrides {
     /// The table to create in each system [default: usertable]
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
-    /// The folder below which stores keep their data while they run
+    /// The folder below which stores keep their data while they run [default: the temporary folder,
+    /// or /var/tmp if that is in memory and the durability promises storage]
     #[arg(long, value_name = "FOLDER")]
     pub data_folder: Option<String>,
 }

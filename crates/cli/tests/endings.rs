@@ -3,9 +3,11 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread, time::Duration};
 
 use rustix::process::Signal;
+use serde_json::{Value, json};
 
 use crate::common::{
     Finished, Place, Redis, Running, await_that, calls, free_port, installed, is_running, kill,
+    readable,
 };
 
 /// A workload so small a record that loading it takes time by its number alone.
@@ -206,7 +208,84 @@ fn a_server_that_is_killed_fails_its_trial_only() {
         assert_eq!(place.status(), "finished");
         assert!(finished.stdout.contains("memory"), "{finished}");
         place.await_clean();
+        stays_in_the_results(&place, system, "measure", "SIGKILL");
     }
+}
+
+/// Whoever looks at the only run sees that the system failed, and why.
+fn stays_in_the_results(place: &Place, system: &str, phase: &str, why: &str) {
+    let header = readable(&fs::read(place.only_run().join("run.json")).unwrap());
+    let failures = header["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 1, "{failures:?}");
+    let failed = &failures[0];
+    assert_eq!(failed["system"], system);
+    assert_eq!(
+        (&failed["failure"]["phase"], &failed["failure"]["repeat"]),
+        (&json!(phase), &json!(1))
+    );
+    let error = failed["failure"]["error"].as_str().unwrap();
+    assert!(error.contains(why), "{error}");
+
+    let table = place.succeeds("show");
+    let row = |line: &&str| line.split_whitespace().any(|word| word == system);
+    let row = table.stdout.lines().find(row).unwrap();
+    assert!(row.contains("failed"), "{table}");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = words(&table.stdout);
+    assert!(told.contains(&format!("{system} failed w")) && told.contains(why), "{table}");
+
+    let lines = place.succeeds("show --json");
+    let cells: Vec<Value> = lines.stdout.lines().map(|line| readable(line.as_bytes())).collect();
+    let cell = cells.iter().find(|cell| cell["system"] == system).unwrap();
+    assert_eq!((&cell["failure"], &cell["repeats"]), (&failed["failure"], &json!(0)));
+
+    let report = readable(place.succeeds("report --json").stdout.as_bytes());
+    let caveat = &report["caveats"][0];
+    assert_eq!((&caveat["code"], &caveat["kind"]), (&json!("failed"), &json!("severe")));
+    let named = &report["systems"][caveat["systems"][0].as_u64().unwrap() as usize];
+    assert_eq!(named["name"], system);
+    let page = fs::read_to_string(place.only_run().join("report.html")).unwrap();
+    let row = format!("<th scope=\"row\">{system}</th><td colspan=");
+    let cell = page.split_once(&row).unwrap().1.split_once('<').unwrap().0;
+    assert!(cell.contains("failed w") && cell.contains(why), "{cell}");
+
+    let other = cells.iter().find(|cell| cell["failure"].is_null()).unwrap();
+    let other = other["system"].as_str().unwrap();
+    let compared =
+        place.run(&format!("compare assay-results/latest --across {other} {system} --json"));
+    assert_eq!(compared.code, Some(3), "{compared}");
+    let line = readable(compared.stdout.as_bytes());
+    assert_eq!((&line["failure_b"], &line["verdict"]), (&failed["failure"], &json!("slower")));
+    let compared = place.run(&format!("compare assay-results/latest --across {system} {other}"));
+    assert_eq!(compared.code, Some(0), "{compared}");
+    let told = words(&compared.stdout);
+    assert!(told.contains(&format!("in the first run {system}")), "{compared}");
+    assert!(told.contains(why), "{compared}");
+}
+
+#[test]
+fn a_server_that_does_not_start_stays_in_the_results() {
+    if !installed("redis") {
+        return;
+    }
+    let place = Place::new();
+    let words = "run ycsb/c -s redis+nonsense=1,memory --records 100 --operations 100 --repeats 1";
+    place.fails(words, &["redis on ycsb/c with 2 clients", "nonsense"]);
+    assert_eq!(place.recorded_systems(), ["memory"]);
+    stays_in_the_results(&place, "redis", "start", "nonsense");
+}
+
+#[test]
+fn a_run_of_which_every_trial_failed_has_a_report_that_says_so() {
+    if !installed("redis") {
+        return;
+    }
+    let place = Place::new();
+    let words = "run ycsb/c -s redis+nonsense=1 --records 100 --operations 100 --repeats 1";
+    let finished = place.fails(words, &["nonsense"]);
+    assert!(finished.stdout.contains("failed"), "{finished}");
+    let page = fs::read_to_string(place.only_run().join("report.html")).unwrap();
+    assert!(page.contains("Severe: redis: failed when it was started"), "{finished}");
 }
 
 #[test]

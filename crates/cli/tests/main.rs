@@ -17,3 +17,4 @@ mod report;
 mod serve;
 mod servers;
 mod sins;
+mod storage;

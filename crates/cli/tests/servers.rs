@@ -207,3 +207,36 @@ fn a_server_that_was_there_keeps_its_keys_and_its_secret() {
         assert!(!file.to_string_lossy().contains("sesame"), "{}", file.display());
     }
 }
+
+#[test]
+fn a_server_with_more_busy_threads_than_cores_is_said_to_lack_them() {
+    if !installed("redis") {
+        return;
+    }
+    let place = Place::new();
+    // As many spinning threads as there are cores do not fit on half of them.
+    let cores = std::thread::available_parallelism().unwrap().get();
+    place.succeeds(&format!(
+        "run ycsb/c -s redis+io-threads={},redis@one --placement split --clients 16 --records 500 \
+         --duration 1s --warmup 0 --repeats 1 --turns never",
+        (cores + 1).min(64)
+    ));
+    let records = place.records();
+    let said = |record: &Value| {
+        let caveats = record["caveats"].as_array().unwrap().iter();
+        caveats.map(|caveat| caveat["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    if records[0]["placement"]["server_cpus"].as_array().unwrap().is_empty() {
+        eprintln!("skipped: there is one core only");
+        return;
+    }
+    assert!(said(&records[0]).contains(&"server_crowded".to_owned()), "{}", records[0]["caveats"]);
+    let caveats = records[0]["caveats"].to_string();
+    assert!(caveats.contains("--placement split"), "{caveats}");
+    // One thread that fills one core is the usual case.
+    assert!(
+        !said(&records[1]).contains(&"server_bottleneck".to_owned()),
+        "{}",
+        records[1]["caveats"]
+    );
+}

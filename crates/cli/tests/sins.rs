@@ -10,6 +10,7 @@
 //! | no seed, no run can be repeated             | [`the_seed_decides_what_is_asked_and_nothing_else_does`] here; `a_record_is_run_again_with_its_own_seed_and_plan` in `commands`; `an_operation_is_a_function_of_seed_and_number` in the workload |
 //! | values are made inside the timed call       | `preparing_and_acknowledging_allocate_nothing_after_warm_up` in the workload; `*_allocate_nothing_in_the_steady_state` in the systems |
 //! | latencies are cut to whole microseconds     | [`latencies_below_a_microsecond_are_told`] here; `latencies_below_a_microsecond_are_told_apart` in the recorder |
+//! | a stall of a closed loop is in no percentile | [`a_server_that_stalls_under_a_closed_loop_is_said_to_have_stalled`] here; `stalls` in the runner |
 //! | late slots of an open loop are skipped      | [`a_stall_delays_what_was_due_and_skips_nothing`] and the two after it here |
 //! | time counts from the actual start           | the same; `response_time_starts_when_it_was_intended…` in the recorder |
 //! | a growing zipfian uses the old item count   | `resizing_equals_starting_anew`, `the_newest_item_has_the_share_of_the_new_count…` in the workload's distributions |
@@ -128,7 +129,10 @@ fn a_trial_in_which_every_operation_failed_is_no_result() {
         let finished = running.wait();
         failed(&finished, &["redis on ", "not one of 500 operations succeeded", "first failure"]);
         assert_eq!(place.record_files().len(), 0);
-        assert_eq!(finished.stdout, "");
+        let line: Value = serde_json::from_str(&finished.stdout).unwrap();
+        assert_eq!((&line["repeats"], &line["latency_ns"]), (&json!(0), &json!({})), "no figures");
+        let why = line["failure"]["error"].as_str().unwrap();
+        assert!(why.contains("not one of 500 operations succeeded"), "{why}");
         redis.ask(&["CONFIG", "SET", "maxmemory", "0"]);
         redis.ask(&["FLUSHALL"]);
     }
@@ -273,6 +277,27 @@ fn a_server_that_stalls_near_the_end_is_sent_all_that_was_due() {
     assert_eq!(record["operations"], 4000, "each slot that was due");
     let response = &record["latency_ns"]["read"];
     assert!(response["p95"].as_u64().unwrap() >= 300_000_000, "{response}");
+}
+
+#[test]
+fn a_server_that_stalls_under_a_closed_loop_is_said_to_have_stalled() {
+    let Some(redis) = Redis::start("") else { return };
+    let place = Place::new();
+    let mut running = at_work(&place, &redis, "hgetall", "ycsb/c --duration 3s --warmup 0");
+    running.await_that("some of it", |_| calls(redis.port(), "hgetall") > 3000);
+    redis.pause(Duration::from_secs(1));
+    let finished = running.wait();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let record = &place.records()[0];
+    let response = &record["latency_ns"]["read"];
+    assert!(response["p999"].as_u64().unwrap() < 500_000_000, "the percentiles do not: {response}");
+    let caveats = record["caveats"].as_array().unwrap();
+    let said = caveats.iter().find(|caveat| caveat["code"] == "stalled").unwrap();
+    let text = said["text"].as_str().unwrap();
+    let told: f64 = text.split_once("answered for ").unwrap().1[..4].parse().unwrap();
+    assert!((0.9..2.0).contains(&told) && text.contains("--rate"), "{text}");
+    let table = place.succeeds("show");
+    assert!(table.stdout.contains("nothing was answered for"), "{table}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! store or a workload.
 
 pub mod clock;
+pub mod file_system;
 pub mod huge_pages;
 pub mod pacing;
 pub mod recorder;

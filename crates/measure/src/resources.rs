@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 pub struct Usage {
     /// CPU time of all threads, user and kernel, in nanoseconds.
     pub cpu_ns: u64,
+    /// Time for which threads that live were ready to run and had to wait for a CPU, over all of
+    /// them, in nanoseconds.
+    pub cpu_wait_ns: u64,
     /// Resident memory in bytes: the sum of what each process has for itself, and the largest of
     /// what they share (so that PostgreSQL's shared buffers count once).
     pub rss_bytes: u64,
@@ -35,6 +38,7 @@ impl Usage {
     pub fn since(&self, earlier: &Usage) -> Usage {
         Usage {
             cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns),
+            cpu_wait_ns: self.cpu_wait_ns.saturating_sub(earlier.cpu_wait_ns),
             rss_bytes: self.rss_bytes,
             read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
             written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
@@ -49,6 +53,7 @@ impl Usage {
     pub fn and(&self, later: &Usage) -> Usage {
         Usage {
             cpu_ns: self.cpu_ns + later.cpu_ns,
+            cpu_wait_ns: self.cpu_wait_ns + later.cpu_wait_ns,
             rss_bytes: later.rss_bytes,
             read_bytes: self.read_bytes + later.read_bytes,
             written_bytes: self.written_bytes + later.written_bytes,
@@ -152,9 +157,11 @@ impl ProcessTree {
         usage.voluntary_switches += field(status, "voluntary_ctxt_switches");
         usage.involuntary_switches += field(status, "nonvoluntary_ctxt_switches");
         let numbers = |file| read(folder, file).unwrap_or_default();
-        // The first number is the time on the processor in nanoseconds.
-        let on_cpu = numbers("schedstat");
-        usage.cpu_ns += on_cpu.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0);
+        // The time on the processor and the time waited for it, in nanoseconds.
+        let schedstat = numbers("schedstat");
+        let mut times = schedstat.split(' ').map(|ns| ns.parse().unwrap_or(0));
+        usage.cpu_ns += times.next().unwrap_or(0);
+        usage.cpu_wait_ns += times.next().unwrap_or(0);
         if self.descendants {
             children
                 .extend(numbers("children").split(' ').filter_map(|pid| pid.parse::<i32>().ok()));
@@ -240,6 +247,37 @@ mod tests {
         let used = tree.sample().unwrap().since(&before);
         assert!(used.cpu_ns >= 25_000_000, "{used:?}");
         assert!(used.rss_bytes > 500_000, "{used:?}");
+    }
+
+    #[test]
+    fn threads_that_share_a_core_wait_for_it() {
+        let mut cores = rustix::thread::CpuSet::new();
+        let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+        let first = (0..rustix::thread::CpuSet::MAX_CPU).find(|core| allowed.is_set(*core));
+        cores.set(first.unwrap());
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let done = &done;
+        let used = std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(move || {
+                    let _ = rustix::thread::sched_setaffinity(None, &cores);
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
+            }
+            let before = ProcessTree::own().sample().unwrap();
+            let waited = || ProcessTree::own().sample().unwrap().since(&before);
+            let used = (0..500)
+                .map(|_| {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                    waited()
+                })
+                .find(|used| used.cpu_wait_ns >= 100_000_000);
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            used.unwrap_or_else(waited)
+        });
+        assert!(used.cpu_wait_ns >= 100_000_000, "{used:?}");
     }
 
     #[test]

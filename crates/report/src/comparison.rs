@@ -13,6 +13,7 @@ use crate::{
 const LONGEST_NAME: usize = 26;
 const WHAT_IT_SHOWS: &str =
     "The second run relative to the first: more throughput is faster, more of p50 and p99 slower.";
+const RED: Style = AnsiColor::Red.on_default();
 const DIM: Style = Style::new().dimmed();
 
 /// A table of the comparisons, the second run relative to the first, and what could not be
@@ -30,16 +31,28 @@ pub fn render_comparisons(comparisons: &Comparisons, width: usize, color: bool) 
         );
         lines.push(styled(&tally(&comparisons.matched), Style::new().bold(), color));
     }
-    let mut note = |text: String| {
-        lines.extend(wrap(&text, width, 2).iter().map(|line| styled(line, DIM, color)));
+    let mut note = |text: String, style: Style| {
+        lines.extend(wrap(&text, width, 2).iter().map(|line| styled(line, style, color)));
     };
+    for comparison in &comparisons.matched {
+        let sides = [
+            ("first", &comparison.system_a, &comparison.failure_a),
+            ("second", &comparison.system_b, &comparison.failure_b),
+        ];
+        for (which, system, failure) in sides {
+            let Some(failure) = failure else { continue };
+            let (workload, clients) = (&comparison.workload, comparison.clients);
+            let failed = format!("{system} {workload} c{clients} {}", failure.sentence());
+            note(format!("in the {which} run {}", escape(&failed)), RED);
+        }
+    }
     for (which, cells) in [("first", &comparisons.only_in_a), ("second", &comparisons.only_in_b)] {
         for cell in cells {
-            note(format!("only in the {which} run: {}", escape(cell)));
+            note(format!("only in the {which} run: {}", escape(cell)), DIM);
         }
     }
     for difference in &comparisons.differences {
-        note(format!("the runs also differ in {}", escape(difference)));
+        note(format!("the runs also differ in {}", escape(difference)), DIM);
     }
     lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
@@ -94,10 +107,7 @@ fn columns(matched: &[Comparison], longest: usize) -> Vec<Column> {
             comparison.errors_b,
         ) {
             (0, 0) => Value::default(),
-            (a, b) => Value::styled(
-                format!("{} → {}", grouped(a), grouped(b)),
-                AnsiColor::Red.on_default(),
-            ),
+            (a, b) => Value::styled(format!("{} → {}", grouped(a), grouped(b)), RED),
         }),
     ]
 }

@@ -79,7 +79,7 @@ fn rows<'a>(group: &[&'a Cell]) -> Vec<Row<'a>> {
             rows.push(Row { cell, rank, latency, first: index == 0 });
         }
     }
-    // A system without a rank for want of figures (an open loop in which all failed) still shows.
+    // A system without a rank for want of figures (it failed, or all did in an open loop) still shows.
     for cell in group.iter().copied() {
         let shown =
             cell.unsupported.is_some() || rows.iter().any(|row| std::ptr::eq(row.cell, cell));
@@ -118,7 +118,7 @@ fn columns(rows: &[Row<'_>], caveats: &Caveats<'_>, width: usize) -> Vec<Column>
             values: systems(rows, caveats, width),
             ..column("system", Align::Left, 0, &|_| Value::default())
         },
-        figure("ops/s", 1, &|cell| count(cell.throughput_ops_per_s.median)),
+        column("ops/s", Align::Right, 1, &throughput),
         column(interval_title, Align::Right, 2, &|row| interval(row, wide)),
         column(OPERATION, Align::Left, 1, &|row| match row.latency {
             Some((kind, _)) => Value::plain(short_name(kind)),
@@ -159,6 +159,14 @@ fn columns(rows: &[Row<'_>], caveats: &Caveats<'_>, width: usize) -> Vec<Column>
         }));
     }
     columns
+}
+
+fn throughput(row: &Row<'_>) -> Value {
+    match row.first {
+        true if !row.cell.has_run() => Value::styled("failed", RED.bold()),
+        true => Value::plain(count(row.cell.throughput_ops_per_s.median)),
+        false => Value::default(),
+    }
 }
 
 /// `1`, `1=` for a shared place, `1?` where repeats are too few or too unlike to decide.

@@ -144,7 +144,7 @@ pub fn load(cell: &Cell, over: Option<&Axis>) -> Vec<String> {
 }
 
 pub fn repeats(cells: &[&Cell]) -> Option<String> {
-    let repeats = cells.iter().filter(|cell| cell.unsupported.is_none()).map(|cell| cell.repeats);
+    let repeats = cells.iter().filter(|cell| cell.has_run()).map(|cell| cell.repeats);
     let (fewest, most) = (repeats.clone().min()?, repeats.max()?);
     Some(match fewest == most {
         true => counted(most.into(), "repeat"),

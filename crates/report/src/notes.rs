@@ -97,6 +97,10 @@ pub fn notes(group: &[&Cell], caveats: &Caveats<'_>) -> Vec<Note> {
                 style: Style::new(),
             });
         }
+        if let Some(failure) = &cell.failure {
+            let failed = format!("{system} {}", escape(&failure.sentence()));
+            notes.push(Note { text: failed, style: RED.bold() });
+        }
         if cell.wrong_answers > 0 {
             let count = counted(cell.wrong_answers, "wrong answer");
             notes.push(Note { text: format!("{system}: {count}"), style: RED.bold() });

@@ -4,12 +4,13 @@ mod fixture;
 
 use assay_report::page::{
     Report,
-    data::{AnswerBasis, AnswerKind, CaveatKind, SweepAxis},
+    data::{AnswerBasis, AnswerKind, CaveatKind, GroupCell, SweepAxis},
     json, render,
 };
 use assay_results::{
-    Answers, Arrivals, Axis, Durability, Figure, Interval, Measure, Mode, OperationKind, Published,
-    PublishedValues, Run, RunHeader, RunStatus, Scale, TrialRecord, Unit, Verdict,
+    Answers, Arrivals, Axis, Durability, FailedTrial, Figure, Interval, Measure, Mode,
+    OperationKind, Published, PublishedValues, Run, RunHeader, RunStatus, Scale, TrialPhase,
+    TrialRecord, Unit, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -24,6 +25,59 @@ fn run(id: &str, mut trials: Vec<TrialRecord>) -> Run {
     header.id = id.into();
     header.status = RunStatus::Finished;
     Run { path: id.into(), header, trials }
+}
+
+/// A run in which redis failed in its third repeat of `ycsb/a`, and valkey at once.
+fn run_with_failures() -> Run {
+    let gone = |trial: &TrialRecord| {
+        trial.workload == "ycsb/a"
+            && (trial.system == "valkey" || (trial.system == "redis" && trial.repeat >= 3))
+    };
+    let (failed, ended): (Vec<_>, Vec<_>) = fixture::trials().into_iter().partition(gone);
+    let mut run = run("1", ended);
+    for (system, repeat) in [("valkey", 1), ("redis", 3)] {
+        let of = |trial: &&TrialRecord| trial.system == system && trial.repeat == repeat;
+        let trial = TrialRecord { trial: 100, ..failed.iter().find(of).unwrap().clone() };
+        let why = "the server ended by itself: signal: 9 <SIGKILL>";
+        run.header.failures.push(FailedTrial::of(trial, TrialPhase::Measure, why));
+    }
+    // The same in another table, which is to be said once.
+    let mut again = run.header.failures[0].clone();
+    again.workload = "ycsb/e".into();
+    run.header.failures.push(again);
+    run
+}
+
+#[test]
+fn what_failed_is_the_first_thing_to_know_and_stands_in_its_table() {
+    let report = Report::of(&[run_with_failures()]);
+    let severe: Vec<_> = report.caveats.iter().filter(|of| of.code == "failed").collect();
+    let told: Vec<(Vec<String>, &str)> =
+        severe.iter().map(|of| (names(&report, &of.systems), of.text.as_str())).collect();
+    let why = "the server ended by itself: signal: 9 <SIGKILL>";
+    let of = |repeat: u32| format!("failed while it was measured in repeat {repeat}: {why}");
+    assert_eq!(told, [(vec!["redis".to_owned()], &*of(3)), (vec!["valkey".to_owned()], &*of(1))]);
+    assert!(severe.iter().all(|caveat| caveat.kind == CaveatKind::Severe));
+    let group = &report.groups[0];
+    let cell = |name: &str| {
+        let named = |cell: &&_| system_of(&report, cell) == name;
+        group.cells.iter().find(named).unwrap()
+    };
+    let (redis, valkey) = (cell("redis"), cell("valkey"));
+    assert_eq!((redis.repeats, redis.failure.as_deref()), (2, Some(&*of(3))));
+    assert!(redis.rank.is_some(), "of the repeats before");
+    assert_eq!((valkey.repeats, valkey.failure.as_deref()), (0, Some(&*of(1))));
+    assert!(valkey.rank.is_none() && valkey.trials.is_empty());
+    assert!(group.heading.contains("2 to 5 repeats"), "{}", group.heading);
+    assert!(!report.answers[0].sentence.contains("valkey"), "{}", report.answers[0].sentence);
+    let html = render(&report);
+    let row = "<th scope=\"row\">valkey</th><td colspan=\"13\">failed while it was measured in \
+               repeat 1: the server ended by itself: signal: 9 &lt;SIGKILL&gt;</td>";
+    assert!(html.contains(row), "{row}");
+}
+
+fn system_of(report: &Report, cell: &GroupCell) -> String {
+    report.systems[cell.system as usize].name.clone()
 }
 
 fn report() -> Report {

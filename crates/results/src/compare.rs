@@ -7,7 +7,7 @@ use assay_model::{Durability, OperationKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cell, LatencySummary, Mode, Run, rank::ratio_of, summarize};
+use crate::{Cell, Failure, LatencySummary, Mode, Run, rank::ratio_of};
 
 /// Which systems to set against each other, by their labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,15 @@ pub struct Comparison {
     pub errors_a: u64,
     /// Operations that failed in the second, over all repeats.
     pub errors_b: u64,
+    /// How a repeat of the first failed, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_a: Option<Failure>,
+    /// How a repeat of the second failed, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_b: Option<Failure>,
     /// What is said of the second: by throughput, or in an open loop by the 99th percentile of the
-    /// first's main kind of operation. A second that did nothing where the first did is slower.
+    /// first's main kind of operation. A second that did nothing where the first did, or that failed
+    /// at once, is slower.
     pub verdict: Verdict,
 }
 
@@ -68,18 +75,22 @@ pub struct LatencyRatios {
 pub struct Comparisons {
     /// Cells with a counterpart.
     pub matched: Vec<Comparison>,
-    /// Cells with figures in the first run only, as `redis ycsb/a c4`.
+    /// Cells of the first run without a counterpart that has figures, as `redis ycsb/a c4`.
     pub only_in_a: Vec<String>,
-    /// Cells with figures in the second run only.
+    /// Those of the second.
     pub only_in_b: Vec<String>,
     /// Differences between the runs other than what was measured: machine, versions.
     pub differences: Vec<String>,
 }
 
 impl Comparisons {
-    /// Whether any cell of the second run is slower, for an exit status.
-    pub fn any_slower(&self) -> bool {
-        self.matched.iter().any(|comparison| comparison.verdict == Verdict::Slower)
+    /// Whether any cell of the second run is slower, or failed where that of the first did not, for
+    /// an exit status.
+    pub fn any_worse(&self) -> bool {
+        self.matched.iter().any(|comparison| {
+            comparison.verdict == Verdict::Slower
+                || (comparison.failure_b.is_some() && comparison.failure_a.is_none())
+        })
     }
 }
 
@@ -89,7 +100,7 @@ impl Comparisons {
 pub fn compare(a: &Run, b: &Run, across: Across<'_>) -> Comparisons {
     let in_pairs = a.header.id == b.header.id;
     let of_system = |run: &Run, system: Option<&str>| -> Vec<Cell> {
-        let cells = summarize(&run.trials).into_iter();
+        let cells = run.cells().into_iter();
         cells.filter(|cell| system.is_none_or(|system| cell.system == system)).collect()
     };
     let (system_a, system_b) = match across {
@@ -172,6 +183,8 @@ fn compare_cells(a: &Cell, b: &Cell, in_pairs: bool) -> Comparison {
         latency,
         errors_a: a.failed(),
         errors_b: b.failed(),
+        failure_a: a.failure.clone(),
+        failure_b: b.failure.clone(),
         verdict,
     }
 }
@@ -179,17 +192,21 @@ fn compare_cells(a: &Cell, b: &Cell, in_pairs: bool) -> Comparison {
 /// No ratio can be made of a rate of zero, but something may be said of it.
 fn verdict_without_ratio(a: &Cell, b: &Cell) -> Verdict {
     let works = |cell: &Cell| cell.throughputs.values().any(|rate| *rate > 0.0);
-    let works_always = |cell: &Cell| cell.throughputs.values().all(|rate| *rate > 0.0);
+    let works_always =
+        |cell: &Cell| cell.has_run() && cell.throughputs.values().all(|rate| *rate > 0.0);
     match (works_always(a), works_always(b)) {
         (true, false) => Verdict::Slower,
         (false, true) => Verdict::Faster,
+        _ if !a.has_run() && !b.has_run() => Verdict::Undecided,
         _ if !works(a) && !works(b) => Verdict::Tie,
         _ => Verdict::Undecided,
     }
 }
 
 fn name(cell: &Cell) -> String {
-    format!("{} {} c{}", cell.system, cell.workload, cell.clients)
+    let failed = cell.failure.as_ref().map(|failure| format!(", which {}", failure.sentence()));
+    let failed = failed.unwrap_or_default();
+    format!("{} {} c{}{failed}", cell.system, cell.workload, cell.clients)
 }
 
 /// What two runs differ in other than what was measured: machine, versions. As `kernel: 6.1 and 6.2`.
@@ -215,7 +232,7 @@ pub fn differences(a: &Run, b: &Run) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Interval, RunHeader, TrialRecord};
+    use crate::{FailedTrial, Interval, RunHeader, TrialPhase, TrialRecord};
 
     fn run(id: &str, systems: &[(&str, f64)]) -> Run {
         let mut header = RunHeader::starting(vec![], serde_json::Value::Null);
@@ -250,7 +267,7 @@ mod tests {
         let comparisons = compare(&before, &after, Across::SameSystem);
         let verdicts: Vec<Verdict> = comparisons.matched.iter().map(|c| c.verdict).collect();
         assert_eq!(verdicts, [Verdict::Slower, Verdict::Tie]);
-        assert!(comparisons.any_slower());
+        assert!(comparisons.any_worse());
         let first = &comparisons.matched[0];
         assert!((first.throughput.unwrap().ratio - 0.9).abs() < 0.005);
         let read = first.latency[&OperationKind::Read].p50.unwrap();
@@ -285,6 +302,35 @@ mod tests {
         assert_eq!(comparisons.matched[0].verdict, Verdict::Faster);
         let ratio = comparisons.matched[0].throughput.unwrap();
         assert!((ratio.low.unwrap() - 2.0).abs() < 1e-9, "in pairs the jitter cancels");
+    }
+
+    #[test]
+    fn a_system_that_failed_is_worse_whatever_its_figures_say() {
+        let before = run("1", &[("a", 100.0), ("b", 100.0)]);
+        let mut after = run("2", &[("a", 100.0), ("b", 100.0)]);
+        let fail = |run: &mut Run, system: &str| {
+            let of_system = run.trials.iter().find(|trial| trial.system == system).unwrap();
+            let failed = FailedTrial::of(of_system.clone(), TrialPhase::Measure, "it died");
+            run.header.failures.push(failed);
+        };
+        fail(&mut after, "a");
+        let late = compare(&before, &after, Across::SameSystem);
+        assert_eq!(late.matched[0].verdict, Verdict::Tie, "of the repeats before");
+        assert_eq!(late.matched[0].failure_b.as_ref().unwrap().error, "it died");
+        assert!(late.any_worse() && !compare(&after, &after, Across::SameSystem).any_worse());
+
+        after.trials.retain(|trial| trial.system != "a");
+        let at_once = compare(&before, &after, Across::SameSystem);
+        assert_eq!(at_once.matched.len(), 2, "{at_once:?}");
+        let of_a = |compared: &Comparisons| {
+            let of_a = compared.matched.iter().find(|of| of.system_a == "a").unwrap();
+            (of_a.throughput, of_a.verdict)
+        };
+        assert_eq!(of_a(&at_once), (None, Verdict::Slower));
+        let back = compare(&after, &before, Across::SameSystem);
+        assert_eq!(of_a(&back), (None, Verdict::Faster));
+        let neither = compare(&after, &after, Across::SameSystem);
+        assert_eq!(of_a(&neither), (None, Verdict::Undecided));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{ResultsError, Run, TrialRecord, interval_log::with_tag_prefix, summarize};
+use crate::{ResultsError, Run, TrialRecord, interval_log::with_tag_prefix};
 
 pub use ycsb::write_ycsb_trial;
 
@@ -78,7 +78,7 @@ pub fn export(run: &Run, format: Format, out: &mut dyn Write) -> Result<(), Resu
         Format::Hdr => write_hdr(run, out)?,
         Format::Ycsb => ycsb::write(&run.trials, out)?,
         Format::Figure => match run.figure()? {
-            Some(figure) => drawn::write(&figure, &summarize(&run.trials), out)?,
+            Some(figure) => drawn::write(&figure, &run.cells(), out)?,
             None => return Err(ResultsError::NoFigure { path: run.path.clone() }),
         },
     }

@@ -135,7 +135,7 @@ fn line(system: &str, mut points: Vec<(f64, Repeats)>, unit: Unit) -> Line {
 /// What a cell has to show: a place and the value of each repeat there; several over percentiles.
 /// A store that answered nothing has no value.
 fn values(figure: &Figure, cell: &Cell) -> Vec<(f64, Repeats)> {
-    if cell.unsupported.is_some() {
+    if !cell.has_run() {
         return Vec::new();
     }
     let Some(kind) = figure.operation else {

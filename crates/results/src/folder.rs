@@ -15,7 +15,8 @@ use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    FORMAT_VERSION, ResultsError, RunHeader, RunStatus, TrialRecord, alive, redact::redact_value,
+    FORMAT_VERSION, FailedTrial, ResultsError, RunHeader, RunStatus, TrialRecord, alive,
+    redact::redact_value,
 };
 
 /// The name of the file that makes a folder a run's: its header.
@@ -99,6 +100,15 @@ impl RunFolder {
             // A log without its record is of no use; the record's error is the one to tell.
             let _ = fs::remove_file(&log);
         })
+    }
+
+    /// Notes in the header that a trial failed, so that it is known whatever becomes of the run.
+    ///
+    /// # Errors
+    /// [`ResultsError::Write`] if the header cannot be written; the former one stays.
+    pub fn write_failure(&mut self, failed: FailedTrial) -> Result<(), ResultsError> {
+        self.header.failures.push(failed);
+        self.write_header()
     }
 
     /// Notes in the header how the run ended.
@@ -235,7 +245,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Caveat, Run, is_being_written};
+    use crate::{Caveat, Run, TrialPhase, is_being_written};
 
     fn header() -> RunHeader {
         RunHeader::starting(vec!["assay".into(), "run".into()], json!({"records": 10}))
@@ -295,6 +305,10 @@ mod tests {
             ..record(1)
         };
         folder.write_trial(&record, Some(format!("#{url}\n").as_bytes())).unwrap();
+        let failed =
+            FailedTrial::of(record.clone(), TrialPhase::Load, &format!("no answer: {url}"));
+        assert!(!failed.failure.error.contains(secret), "{failed:?}");
+        folder.write_failure(failed).unwrap();
         folder.finish(RunStatus::Finished).unwrap();
         let mut files = 0;
         for place in [folder.path().to_owned(), folder.path().join(TRIALS_FOLDER)] {
@@ -308,6 +322,32 @@ mod tests {
             }
         }
         assert_eq!(files, 3);
+    }
+
+    #[test]
+    fn a_failure_is_kept_while_the_run_goes_on_and_a_header_without_any_is_read() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut folder = RunFolder::create(parent.path(), header()).unwrap();
+        folder.write_trial(&record(1), None).unwrap();
+        let second = TrialRecord { repeat: 2, ..record(3) };
+        let failed = |record| FailedTrial::of(record, TrialPhase::Measure, "it died");
+        folder.write_failure(failed(second)).unwrap();
+        let other = TrialRecord { system: "other".into(), ..record(2) };
+        folder.write_failure(failed(other)).unwrap();
+        let run = Run::open(folder.path()).unwrap();
+        assert_eq!(run.header.status, RunStatus::Running);
+        let [first, other] = &run.cells()[..] else { panic!("{:?}", run.cells()) };
+        assert_eq!((first.repeats, first.failure.as_ref().unwrap().repeat), (1, 2));
+        assert!(first.has_run() && !other.has_run());
+        let sentence = other.failure.as_ref().unwrap().sentence();
+        assert_eq!(sentence, "failed while it was measured in repeat 1: it died");
+
+        let file = folder.path().join(HEADER_FILE);
+        let mut older: serde_json::Value =
+            serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        older.as_object_mut().unwrap().remove("failures").unwrap();
+        fs::write(&file, older.to_string()).unwrap();
+        assert_eq!(Run::open(folder.path()).unwrap().cells().len(), 1);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{FORMAT_VERSION, Machine};
+use crate::{FORMAT_VERSION, FailedTrial, Machine};
 
 /// How far a run came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,7 +13,7 @@ use crate::{FORMAT_VERSION, Machine};
 pub enum RunStatus {
     /// It runs, or it ended without a chance to say so. The trials that ended are all there.
     Running,
-    /// Every trial ended.
+    /// Every trial ended, or failed.
     Finished,
     /// It was stopped before every trial had run.
     Interrupted,
@@ -44,6 +44,9 @@ pub struct RunHeader {
     pub command_line: Vec<String>,
     /// The resolved plan, without secrets.
     pub plan: Value,
+    /// The trials that failed and so have no record. An older Assay did not keep them.
+    #[serde(default)]
+    pub failures: Vec<FailedTrial>,
 }
 
 impl RunHeader {
@@ -60,6 +63,7 @@ impl RunHeader {
             machine: Machine::detect(),
             command_line,
             plan,
+            failures: Vec::new(),
         }
     }
 }

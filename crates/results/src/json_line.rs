@@ -7,7 +7,9 @@ use assay_model::{FailureKind, OperationKind, redact};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Caveat, Cell, DataBytes, DurabilitySetting, FORMAT_VERSION, LatencySummary, Mode};
+use crate::{
+    Caveat, Cell, DataBytes, DurabilitySetting, FORMAT_VERSION, Failure, LatencySummary, Mode,
+};
 
 /// One cell as `--json` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +54,9 @@ pub struct JsonCell {
     /// Why the system cannot do this; absent if it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsupported: Option<String>,
+    /// How a repeat failed, after which there were no more; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
 }
 
 fn is_closed(mode: &Mode) -> bool {
@@ -84,6 +89,7 @@ impl From<&Cell> for JsonCell {
             data_bytes_per_record: cell.data_bytes_per_record,
             caveats: cell.caveats.clone(),
             unsupported: cell.unsupported.clone(),
+            failure: cell.failure.clone(),
         }
     }
 }

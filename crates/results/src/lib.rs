@@ -16,6 +16,7 @@ mod certainty;
 mod compare;
 mod error;
 pub mod export;
+mod failure;
 pub mod figure;
 mod folder;
 mod header;
@@ -36,6 +37,7 @@ pub use assay_model::{
 };
 pub use compare::{Across, Comparison, Comparisons, LatencyRatios, compare, differences};
 pub use error::ResultsError;
+pub use failure::{FailedTrial, Failure, TrialPhase};
 pub use folder::{HEADER_FILE, RunFolder, TRIALS_FOLDER, write_file};
 pub use header::{RunHeader, RunStatus};
 pub use interval_log::{LoggedInterval, interval_log};
@@ -48,7 +50,7 @@ pub use record::{
 };
 pub use run::{Run, count_trials, read_trial};
 pub use summary::{
-    Cell, LatencyIntervals, group_cells, main_kind, median_trial, repeats_of_cells, summarize,
+    Cell, LatencyIntervals, Repeats, group_cells, main_kind, median_trial, summarize,
 };
 
 /// The version of the records' format. A reader refuses a newer one; fields may be added within a

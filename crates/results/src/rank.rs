@@ -73,7 +73,7 @@ pub fn rank(cells: &[&Cell]) -> Vec<Option<Rank>> {
 
 /// The figure by which cells are ranked, more being better.
 fn score(cell: &Cell) -> Option<f64> {
-    if cell.unsupported.is_some() {
+    if !cell.has_run() {
         return None;
     }
     match cell.mode {

@@ -11,8 +11,9 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    FORMAT_VERSION, Figure, ResultsError, RunHeader, TrialRecord,
+    Cell, FORMAT_VERSION, Figure, Repeats, ResultsError, RunHeader, TrialRecord,
     folder::{HEADER_FILE, TRIALS_FOLDER},
+    summary,
 };
 
 /// The name that stands for the newest run of a results folder.
@@ -45,6 +46,17 @@ impl Run {
         let mut trials = read_records(&record_files(&path.join(TRIALS_FOLDER))?)?;
         trials.sort_by_key(|trial| trial.trial);
         Ok(Run { path, header, trials })
+    }
+
+    /// The run's cells, in the order in which their first trials ran; those of which every trial
+    /// failed among them.
+    pub fn cells(&self) -> Vec<Cell> {
+        self.repeats_of_cells().iter().map(Cell::of).collect()
+    }
+
+    /// What [`Run::cells`] folds into each cell.
+    pub fn repeats_of_cells(&self) -> Vec<Repeats<'_>> {
+        summary::repeats_of_cells(&self.trials, &self.header.failures)
     }
 
     /// What the run's experiment draws, if it draws anything. A run of an older Assay does not.

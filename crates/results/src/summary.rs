@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use assay_measure::statistics::Interval;
-use assay_model::{FailureKind, OperationKind};
+use assay_model::{Durability, FailureKind, OperationKind};
 use serde_json::Value;
 
 use crate::{
-    Caveat, DataBytes, DurabilitySetting, LatencySummary, Mode, Placement, TrialRecord,
-    certainty::over_repeats,
+    Caveat, DataBytes, DurabilitySetting, FailedTrial, Failure, LatencySummary, Mode, Placement,
+    TrialRecord, certainty::over_repeats,
 };
 
 const MESSAGES_KEPT: usize = 5;
@@ -38,7 +38,7 @@ pub struct Cell {
     pub placement: Placement,
     /// Records loaded.
     pub records: u64,
-    /// How many repeats the cell holds.
+    /// How many repeats the cell holds; 0 where the first one failed.
     pub repeats: u32,
     /// Successful operations a second of each repeat, by the repeat's number.
     pub throughputs: BTreeMap<u32, f64>,
@@ -73,6 +73,17 @@ pub struct Cell {
     pub caveats: Vec<Caveat>,
     /// Why the system cannot do this.
     pub unsupported: Option<String>,
+    /// How a repeat failed, after which there were no more.
+    pub failure: Option<Failure>,
+}
+
+/// The repeats of a cell: trials that ended, and one that failed, of which there is one at least.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeats<'a> {
+    /// The trials that ended, in the order in which they ran.
+    pub trials: Vec<&'a TrialRecord>,
+    /// The trial that failed.
+    pub failed: Option<&'a FailedTrial>,
 }
 
 /// Latencies over repeats in nanoseconds: the median repeat's, with the interval over repeats where
@@ -143,27 +154,82 @@ impl LatencyIntervals {
 /// that agree in system, workload and its parameters, clients, records, durability, loop and
 /// placement.
 pub fn summarize(trials: &[TrialRecord]) -> Vec<Cell> {
-    repeats_of_cells(trials).iter().map(|repeats| Cell::of(repeats)).collect()
+    repeats_of_cells(trials, &[]).iter().map(Cell::of).collect()
 }
 
-/// The trials that [`summarize`] folds into each cell: at least one for each.
-pub fn repeats_of_cells(trials: &[TrialRecord]) -> Vec<Vec<&TrialRecord>> {
-    let mut cells: Vec<Vec<&TrialRecord>> = Vec::new();
+/// What is folded into each cell, in the order in which their first trials ran.
+pub(crate) fn repeats_of_cells<'a>(
+    trials: &'a [TrialRecord],
+    failures: &'a [FailedTrial],
+) -> Vec<Repeats<'a>> {
+    let mut cells: Vec<(Key<'a>, Repeats<'a>)> = Vec::new();
     for trial in trials {
-        match cells.iter_mut().find(|cell| same_cell(cell[0], trial)) {
-            Some(cell) => cell.push(trial),
-            None => cells.push(vec![trial]),
+        let key = Key::of(trial);
+        match cells.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, repeats)) => repeats.trials.push(trial),
+            None => cells.push((key, Repeats { trials: vec![trial], failed: None })),
         }
+    }
+    for failed in failures {
+        let key = Key::of_failed(failed);
+        match cells.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, repeats)) => repeats.failed = repeats.failed.or(Some(failed)),
+            None => cells.push((key, Repeats { trials: Vec::new(), failed: Some(failed) })),
+        }
+    }
+    let mut cells: Vec<Repeats<'a>> = cells.into_iter().map(|(_, repeats)| repeats).collect();
+    if !failures.is_empty() {
+        cells.sort_by_key(Repeats::first);
     }
     cells
 }
 
-fn same_cell(a: &TrialRecord, b: &TrialRecord) -> bool {
-    (&a.system, &a.driver, &a.layout, &a.workload, &a.workload_parameters)
-        == (&b.system, &b.driver, &b.layout, &b.workload, &b.workload_parameters)
-        && (a.clients, a.records, a.durability.level) == (b.clients, b.records, b.durability.level)
-        && (a.mode, &a.placement.policy) == (b.mode, &b.placement.policy)
-        && a.unsupported.is_some() == b.unsupported.is_some()
+impl Repeats<'_> {
+    /// The number of the first trial.
+    fn first(&self) -> Option<u32> {
+        let ended = self.trials.iter().map(|trial| trial.trial);
+        ended.chain(self.failed.map(|failed| failed.trial)).min()
+    }
+}
+
+/// In what the trials of a cell agree.
+#[derive(PartialEq)]
+struct Key<'a> {
+    names: [&'a str; 5],
+    workload_parameters: &'a Value,
+    clients: u32,
+    records: u64,
+    level: Durability,
+    mode: Mode,
+    is_unsupported: bool,
+}
+
+impl<'a> Key<'a> {
+    fn of(trial: &'a TrialRecord) -> Key<'a> {
+        let TrialRecord { system, driver, layout, workload, placement, .. } = trial;
+        Key {
+            names: [system, driver, layout, workload, &placement.policy],
+            workload_parameters: &trial.workload_parameters,
+            clients: trial.clients,
+            records: trial.records,
+            level: trial.durability.level,
+            mode: trial.mode,
+            is_unsupported: trial.unsupported.is_some(),
+        }
+    }
+
+    fn of_failed(trial: &'a FailedTrial) -> Key<'a> {
+        let FailedTrial { system, driver, layout, workload, placement, .. } = trial;
+        Key {
+            names: [system, driver, layout, workload, &placement.policy],
+            workload_parameters: &trial.workload_parameters,
+            clients: trial.clients,
+            records: trial.records,
+            level: trial.durability.level,
+            mode: trial.mode,
+            is_unsupported: false,
+        }
+    }
 }
 
 fn over_trials(
@@ -192,14 +258,11 @@ fn latencies(
     by_kind.into_iter().map(|(kind, repeats)| (kind, LatencyIntervals::of(repeats))).collect()
 }
 
-/// The trial in the middle by throughput; of an even number the slower.
-///
-/// # Panics
-/// Without any trial.
-pub fn median_trial<'a>(trials: &[&'a TrialRecord]) -> &'a TrialRecord {
+/// The trial in the middle by throughput, if there is any; of an even number the slower.
+pub fn median_trial<'a>(trials: &[&'a TrialRecord]) -> Option<&'a TrialRecord> {
     let mut sorted = trials.to_vec();
     sorted.sort_by(|a, b| a.throughput_ops_per_s.median.total_cmp(&b.throughput_ops_per_s.median));
-    sorted[(sorted.len() - 1) / 2]
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
 /// Groups of cells that answer one question, in order of first appearance: same workload and
@@ -216,19 +279,22 @@ pub fn group_cells(cells: &[Cell]) -> Vec<Vec<&Cell>> {
 }
 
 impl Cell {
-    /// Folds the repeats of one cell, at least one.
+    /// Folds the repeats of one cell.
     ///
     /// # Panics
     /// Without any.
-    pub fn of(trials: &[&TrialRecord]) -> Cell {
-        let first = trials[0];
+    pub fn of(repeats: &Repeats<'_>) -> Cell {
+        let Repeats { trials, failed } = repeats;
+        let blank = failed.map(FailedTrial::blank_record);
+        let first = trials.first().copied().or(blank.as_ref());
+        let first = first.expect("a cell has a trial that ended or one that failed");
         let throughputs: BTreeMap<u32, f64> = trials
             .iter()
             .filter(|trial| trial.unsupported.is_none())
             .map(|trial| (trial.repeat, trial.throughput_ops_per_s.median))
             .collect();
         let rates: Vec<f64> = throughputs.values().copied().collect();
-        let throughput = match trials {
+        let throughput = match trials.as_slice() {
             [only] => only.throughput_ops_per_s,
             _ => over_repeats(&rates).unwrap_or_default(),
         };
@@ -280,11 +346,19 @@ impl Cell {
                     .map(|bytes| bytes.median),
             },
             wrong_answers: trials.iter().map(|trial| trial.answers.wrong).sum(),
-            series: median_trial(trials).series.iter().map(|point| point.operations).collect(),
+            series: median_trial(trials).map_or(Vec::new(), |median| {
+                median.series.iter().map(|point| point.operations).collect()
+            }),
             caveats,
             unsupported: first.unsupported.clone(),
+            failure: failed.map(|failed| failed.failure.clone()),
             throughputs,
         }
+    }
+
+    /// Whether any trial of it ended with figures.
+    pub fn has_run(&self) -> bool {
+        self.unsupported.is_none() && self.repeats > 0
     }
 
     /// Whether two cells differ in the system only.

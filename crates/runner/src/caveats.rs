@@ -1,10 +1,10 @@
 //! What a reader of a trial's figures must know, said by the harness itself.
 
-use assay_experiment::{Cell, Extent, Mode, TargetPlan};
-use assay_model::{Feature, Support};
+use assay_experiment::{Cell, Extent, Mode, TargetPlan, spec::Placement};
+use assay_model::{Durability, Feature, Support};
 use assay_results::Caveat;
 
-use crate::{deploy, placement, trial::TrialReport};
+use crate::{deploy, placement, stall, trial::TrialReport};
 
 /// Above this share of its threads' time, the client may be what limits the throughput.
 const BUSY: f64 = 0.9;
@@ -13,11 +13,14 @@ const BUSY: f64 = 0.9;
 pub fn of(cell: &Cell, report: &TrialReport) -> Vec<Caveat> {
     [
         client_bottleneck(cell, report),
+        server_without_cores(cell, report),
         late_starts(report),
         rate_not_kept(cell, report),
+        stalled(cell, report),
         crowded(cell),
         emulated(cell),
         attached(cell),
+        not_on_storage(cell, report),
         cold(cell),
         answers(cell, report),
         drift(report),
@@ -47,6 +50,52 @@ fn client_bottleneck(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
              this shows (more threads or cores for the client would tell)",
             phase.lanes,
             busy * 100.0
+        ),
+    )
+}
+
+/// One thread that fills one core is the usual and interesting case: more cores would not change it.
+/// Where threads wait for a core, or fill several, they would.
+fn server_without_cores(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
+    /// Two threads that always want to run wait as long as they run on one core (1.0), and so do
+    /// two beside two busy ones of the client on two cores; a single one there waits half as long.
+    const WAITED: f64 = 0.75;
+    /// A server that hardly runs waits for no reason that matters.
+    const RUNS: f64 = 0.1;
+    let phase = &report.measured;
+    let server = phase.server.as_ref().filter(|_| phase.length_ns > 0)?;
+    let cores = match report.cores.server.len() {
+        0 => placement::allowed().len(),
+        given => given,
+    };
+    let used = server.cpu_ns as f64 / phase.length_ns as f64;
+    let waited = server.cpu_wait_ns as f64 / server.cpu_ns.max(1) as f64;
+    let policy = placement::name(cell.placement);
+    let had = match cores {
+        1 => format!("1 core that --placement {policy} gives it"),
+        cores => format!("{cores} cores that --placement {policy} gives it"),
+    };
+    // Server and client take turns on one core there, as was asked for.
+    if cell.placement != Placement::Same && waited >= WAITED && used >= RUNS {
+        return caveat(
+            "server_crowded",
+            format!(
+                "the server's threads waited for a core {waited:.1} times as long as they ran: \
+                 more of them, or of other programs, wanted to run than the {had} could take, and \
+                 the figures show that as much as the store (fewer threads of it, another \
+                 --placement, more cores or a quieter machine would tell)"
+            ),
+        );
+    }
+    if cores < 2 || used < BUSY * cores as f64 {
+        return None;
+    }
+    caveat(
+        "server_bottleneck",
+        format!(
+            "the server used {:.0} % of the {had}: with more of them it may be faster than this \
+             shows",
+            used / cores as f64 * 100.0
         ),
     )
 }
@@ -90,6 +139,23 @@ fn rate_not_kept(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
             "of the {arrived} operations that arrived at {rate_per_s} a second, {queued} were \
              unanswered when the measurement ended{left_out}: response times grow with the length \
              of the run"
+        ),
+    )
+}
+
+/// In an open loop the response times hold what a stall did.
+fn stalled(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
+    if cell.mode != Mode::Closed {
+        return None;
+    }
+    let longest = stall::longest(&report.measured, cell.clients, report.turns)?;
+    caveat(
+        "stalled",
+        format!(
+            "nothing was answered for {:.2} s at a stretch: the clients of a closed loop ask \
+             nothing meanwhile, so the percentiles hardly show it (--rate counts everyone who \
+             would have asked)",
+            longest.as_secs_f64()
         ),
     )
 }
@@ -139,6 +205,21 @@ fn attached(cell: &Cell) -> Option<Caveat> {
         "the server was there before: its settings, cores and other users are not Assay's, its \
          CPU and memory are not measured, and its durability is what it was started with"
             .into(),
+    )
+}
+
+/// Levels above `none` promise that what was acknowledged reaches storage, at once or soon.
+fn not_on_storage(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
+    let name = report.in_memory?;
+    if cell.durability == Durability::None || cell.stores_nothing() {
+        return None;
+    }
+    caveat(
+        "not_on_storage",
+        format!(
+            "the data folder is on {name}: nothing is on stable storage, and a sync cost nothing \
+             (--data-folder names one on a disk)"
+        ),
     )
 }
 

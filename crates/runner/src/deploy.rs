@@ -1,9 +1,16 @@
 //! Bringing a cell's store up: a folder, a fresh server or an address, and the opened system.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use assay_experiment::{Cell, TargetPlan, spec::Transport, system_name};
-use assay_measure::resources::{self, ProcessTree};
+use assay_measure::{
+    file_system,
+    resources::{self, ProcessTree},
+};
 use assay_model::Endpoint;
 use assay_provision::{Folder, Folders, Launch, Server, Warden};
 use assay_systems::{
@@ -119,12 +126,21 @@ impl Deployed {
 
     /// The bytes on disk below the store's folder; `None` for an attached server.
     pub fn disk_bytes(&self) -> Option<u64> {
-        let folder = match (&self.server, &self.folder) {
-            (Some(server), _) => server.data_dir(),
-            (None, Some(folder)) => folder.path(),
-            (None, None) => return None,
-        };
-        resources::folder_bytes(folder).ok()
+        resources::folder_bytes(self.data_folder()?).ok()
+    }
+
+    /// The name of the file system in memory that the store's folder is on; `None` on a disk, and
+    /// for an attached server.
+    pub fn in_memory(&self) -> Option<&'static str> {
+        file_system::in_memory(self.data_folder()?).ok().flatten()
+    }
+
+    fn data_folder(&self) -> Option<&Path> {
+        match (&self.server, &self.folder) {
+            (Some(server), _) => Some(server.data_dir()),
+            (None, Some(folder)) => Some(folder.path()),
+            (None, None) => None,
+        }
     }
 
     /// What the recipe set on the server, by name.

@@ -14,6 +14,7 @@ pub mod phase;
 pub mod placement;
 pub mod record;
 pub mod run;
+pub mod stall;
 pub mod trial;
 pub mod turns;
 mod wait;

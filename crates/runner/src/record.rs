@@ -10,12 +10,17 @@ use assay_measure::{
 };
 use assay_model::OperationKind;
 use assay_results::{
-    Answers, Arrivals, DataBytes, DurabilitySetting, LatencySummary, LoggedInterval,
-    Mode as RecordedMode, PhaseSeconds, Placement, ResourceUse, RunHeader, SeriesPoint,
+    Answers, Arrivals, DataBytes, DurabilitySetting, FailedTrial, LatencySummary, LoggedInterval,
+    Mode as RecordedMode, PhaseSeconds, Placement, ResourceUse, RunHeader, SeriesPoint, TrialPhase,
     TrialRecord, interval_log,
 };
 
-use crate::{caveats, phase::PhaseReport, placement::Cores, trial::TrialReport};
+use crate::{
+    caveats,
+    phase::PhaseReport,
+    placement::Cores,
+    trial::{Failed, Stage, TrialReport},
+};
 
 /// What every record of a cell has, whether the cell can be run or not.
 fn blank(cell: &Cell, trial: u32, round: u32, header: &RunHeader) -> TrialRecord {
@@ -65,6 +70,25 @@ fn blank(cell: &Cell, trial: u32, round: u32, header: &RunHeader) -> TrialRecord
 /// The record of a cell that the system cannot do.
 pub fn unsupported(cell: &Cell, trial: u32, header: &RunHeader) -> TrialRecord {
     blank(cell, trial, 0, header)
+}
+
+/// What is kept of a trial that failed.
+pub fn failed(
+    cell: &Cell,
+    trial: u32,
+    round: u32,
+    header: &RunHeader,
+    failed: &Failed,
+) -> FailedTrial {
+    let phase = match failed.stage {
+        Stage::Starting => TrialPhase::Start,
+        Stage::Loading(..) => TrialPhase::Load,
+        Stage::WarmingUp => TrialPhase::WarmUp,
+        Stage::Measuring(_) => TrialPhase::Measure,
+        Stage::Checking => TrialPhase::Check,
+        Stage::Stopping => TrialPhase::Stop,
+    };
+    FailedTrial::of(blank(cell, trial, round, header), phase, &failed.error.to_string())
 }
 
 /// The record of a trial, and its interval log.

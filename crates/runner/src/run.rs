@@ -28,7 +28,7 @@ pub trait Watcher: Sync {
     fn stage(&self, cell: &Cell, stage: Stage);
     /// A trial has ended and its record is written.
     fn ended(&self, planned: Option<u32>, record: &TrialRecord);
-    /// The trial failed and left no record.
+    /// The trial failed; the run's header says so.
     fn failed(&self, cell: &Cell, error: &TrialError);
 }
 
@@ -119,11 +119,17 @@ pub fn run(
                         answers.add(cell, &report);
                         watcher.ended(planned, &record);
                     }
-                    Err(TrialError::Interrupted) => state.report.interrupted = true,
-                    Err(error) => {
-                        watcher.failed(cell, &error);
+                    Err(failed) if matches!(failed.error, TrialError::Interrupted) => {
+                        state.report.interrupted = true;
+                    }
+                    Err(failed) => {
+                        watcher.failed(cell, &failed.error);
+                        let number = first + place as u32;
+                        let header = folder.header();
+                        let kept = record::failed(cell, number, round, header, &failed);
+                        folder.write_failure(kept)?;
                         state.cells[index].failed = true;
-                        state.report.failures.push((name(cell), error));
+                        state.report.failures.push((name(cell), failed.error));
                     }
                 }
                 Ok::<(), ResultsError>(())

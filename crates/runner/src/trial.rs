@@ -1,7 +1,10 @@
 //! One trial: one cell of the plan carried out once, from the fresh store to the checked answers.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -66,6 +69,8 @@ pub struct TrialReport {
     /// Assay's memory on huge pages once a store in its process was loaded; `None` for others and
     /// where the kernel does not tell.
     pub huge_pages_bytes: Option<u64>,
+    /// The file system in memory that the store's files are on, if they are on one.
+    pub in_memory: Option<&'static str>,
     /// What the table takes after the measurement.
     pub footprint: Footprint,
     /// What the server held when the measurement ended, if it could be seen.
@@ -76,6 +81,15 @@ pub struct TrialReport {
     pub clock_source: &'static str,
     /// How far it drifted from the kernel's in the measurement, in nanoseconds.
     pub clock_drift_ns: i64,
+}
+
+/// A trial that did not end as it should.
+#[derive(Debug)]
+pub struct Failed {
+    /// What it was doing.
+    pub stage: Stage,
+    /// Why it could not go on.
+    pub error: TrialError,
 }
 
 /// What a trial runs with.
@@ -97,16 +111,26 @@ pub fn run(
     round: u32,
     setting: &Setting<'_>,
     seat: &Seat<'_>,
-) -> Result<TrialReport, TrialError> {
+) -> Result<TrialReport, Box<Failed>> {
+    let reached = Mutex::new(Stage::Starting);
+    let watcher = |stage| {
+        (setting.watcher)(stage);
+        *reached.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+    };
+    let setting = &Setting { watcher: &watcher, ..*setting };
+    let reached = || *reached.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = |stage: Stage| move |error: TrialError| Box::new(Failed { stage, error });
     if setting.interrupt.load(Ordering::Relaxed) {
-        return Err(TrialError::Interrupted);
+        return Err(at(Stage::Starting)(TrialError::Interrupted));
     }
     (setting.watcher)(Stage::Starting);
     let (started_at, began) = (jiff::Timestamp::now(), Instant::now());
     let cores = Cores::place(cell.placement, deploy::has_server(cell));
-    let mut deployed = Deployed::bring_up(cell, setting.ground, &cores)?;
+    let mut deployed =
+        Deployed::bring_up(cell, setting.ground, &cores).map_err(at(Stage::Starting))?;
     let start_time = began.elapsed();
     let worked = work(cell, round, setting, seat, &mut deployed, cores);
+    let worked_until = reached();
     (setting.watcher)(Stage::Stopping);
     let worked = match worked {
         // The server's own last words say more than the connections that broke.
@@ -116,8 +140,8 @@ pub fn run(
         worked => worked,
     };
     let taken_down = deployed.take_down();
-    let report = worked?;
-    taken_down?;
+    let report = worked.map_err(at(worked_until))?;
+    taken_down.map_err(at(Stage::Stopping))?;
     Ok(TrialReport { started_at, start_time, ..report })
 }
 
@@ -205,6 +229,7 @@ fn work(
         measured,
         turns,
         huge_pages_bytes,
+        in_memory: deployed.in_memory(),
         footprint,
         server_usage,
         answers,

@@ -98,7 +98,8 @@ pub(crate) fn watch(
     };
     let used = |now: Usage, before: &Usage| {
         let used = now.since(before);
-        Usage { cpu_ns: (used.cpu_ns as f64 * scale) as u64, ..used }
+        let scaled = |ns: u64| (ns as f64 * scale) as u64;
+        Usage { cpu_ns: scaled(used.cpu_ns), cpu_wait_ns: scaled(used.cpu_wait_ns), ..used }
     };
     Watched {
         opened_at,

@@ -6,7 +6,7 @@ import type { Figure } from "../figure.ts";
 import { legendOf, systemView } from "../systems.ts";
 
 export function throughput(report: Report): Figure | null {
-  const works = (cell: GroupCell) => cell.unsupported === null;
+  const works = (cell: GroupCell) => cell.unsupported === null && cell.repeats > 0;
   // In an open loop the rate is given: where it was varied, a figure of its own shows what came of it.
   const varied = report.panels.some((panel) => panel.over === "rate");
   const groups = report.groups.filter(
@@ -30,11 +30,11 @@ export function throughput(report: Report): Figure | null {
       barPanel({
         title: group.name,
         quantity: "rate",
-        notes: group.cells
-          .filter((cell) => cell.unsupported !== null)
-          .map(
-            (cell) => `${systemView(report, cell.system).name}: not supported: ${cell.unsupported}`,
-          ),
+        notes: group.cells.flatMap((cell) => {
+          const name = systemView(report, cell.system).name;
+          if (cell.unsupported !== null) return [`${name}: not supported: ${cell.unsupported}`];
+          return cell.failure === null ? [] : [`${name} ${cell.failure}`];
+        }),
         rows: group.cells.filter(works).map((cell) => ({
           ...systemView(report, cell.system),
           bars: [
@@ -60,13 +60,14 @@ export function throughput(report: Report): Figure | null {
         { key: "operations", title: "Operations", quantity: "plain" },
         { key: "failed", title: "Failed", quantity: "plain" },
         { key: "unsupported", title: "Not supported" },
+        { key: "failure", title: "How a repeat failed" },
       ],
       rows: () =>
         report.groups.flatMap((group) =>
           group.cells.map((cell) => {
             const place = cell.rank ? `${cell.rank.place}${cell.rank.tied ? "=" : ""}` : null;
             const name = systemView(report, cell.system).name;
-            if (cell.unsupported !== null)
+            if (!works(cell))
               return [
                 name,
                 group.name,
@@ -78,6 +79,7 @@ export function throughput(report: Report): Figure | null {
                 null,
                 null,
                 cell.unsupported,
+                cell.failure,
               ];
             const { median, low, high } = cell.throughput_ops_per_s;
             const failed = cell.errors.reduce((sum, error) => sum + error.count, 0);
@@ -92,6 +94,7 @@ export function throughput(report: Report): Figure | null {
               cell.operations,
               failed,
               null,
+              cell.failure,
             ];
           }),
         ),

@@ -8,11 +8,8 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use assay_measure::file_system;
 use tempfile::TempDir;
-
-/// The numbers that file systems without a disk go by.
-const TMPFS: u32 = 0x0102_1994;
-const RAMFS: u32 = 0x8584_58f6;
 
 /// Where in a disk's statistics its flushes are counted.
 const FLUSHES: usize = 15;
@@ -30,11 +27,9 @@ impl Disk {
     /// The disk of a folder. An error for a folder in memory: nothing there has to be synced.
     pub fn of(place: &Path) -> anyhow::Result<Disk> {
         let context = || format!("cannot put files in {}", place.display());
-        // The kernel's numbers have 32 bits, whatever the type is.
-        let system = rustix::fs::statfs(place).with_context(context)?.f_type as u32;
-        if [TMPFS, RAMFS].contains(&system) {
+        if let Some(name) = file_system::in_memory(place).with_context(context)? {
             bail!(
-                "{} is in memory, where a sync costs nothing: name a folder on a disk with \
+                "{} is on {name}, where a sync costs nothing: name a folder on a disk with \
                  --folder",
                 place.display()
             );
@@ -151,7 +146,7 @@ mod tests {
     #[test]
     fn a_folder_in_memory_is_refused() {
         let in_memory = Path::new("/dev/shm");
-        if rustix::fs::statfs(in_memory).is_ok_and(|found| found.f_type as u32 == TMPFS) {
+        if matches!(file_system::in_memory(in_memory), Ok(Some(_))) {
             let error = Disk::of(in_memory).map(drop).unwrap_err().to_string();
             assert!(error.contains("--folder"), "{error}");
         }

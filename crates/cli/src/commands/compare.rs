@@ -7,8 +7,8 @@ use assay_results::{Across, Run, compare as comparisons};
 
 use crate::args::CompareArguments;
 
-/// The exit status when something is slower.
-const SLOWER: u8 = 3;
+/// The exit status when something is slower, or fails.
+const WORSE: u8 = 3;
 
 /// Compares two runs, or two systems.
 pub fn compare(arguments: CompareArguments) -> anyhow::Result<ExitCode> {
@@ -43,8 +43,8 @@ pub fn compare(arguments: CompareArguments) -> anyhow::Result<ExitCode> {
         let width = assay_report::terminal_width();
         write!(out, "{}", assay_report::render_comparisons(&compared, width, color))?;
     }
-    Ok(match compared.any_slower() {
-        true => ExitCode::from(SLOWER),
+    Ok(match compared.any_worse() {
+        true => ExitCode::from(WORSE),
         false => ExitCode::SUCCESS,
     })
 }

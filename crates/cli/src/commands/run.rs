@@ -11,9 +11,11 @@ use std::{
 
 use anyhow::{Context, bail};
 use assay_experiment::Plan;
+use assay_measure::file_system;
+use assay_model::Durability;
 use assay_provision::{Folders, Warden};
 use assay_report::{escape, escape_lines};
-use assay_results::{Run, RunFolder, RunHeader, export, json_line, summarize};
+use assay_results::{Run, RunFolder, RunHeader, export, json_line};
 use assay_runner::{deploy::Ground, run as runner};
 
 use super::resolve;
@@ -38,6 +40,12 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
 /// Carries a plan out and shows its results.
 pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     check_something_can_run(plan)?;
+    let on_disk = on_disk_if_promised(plan);
+    if let Some((_, why)) = on_disk.as_ref().filter(|_| !output.quiet) {
+        eprintln!("assay: {why}");
+    }
+    let on_disk = on_disk.map(|(folder, _)| Plan { data_folder: Some(folder), ..plan.clone() });
+    let plan = on_disk.as_ref().unwrap_or(plan);
     let ground = ground(plan)?;
     runner::check_servers(plan, &ground)?;
     let interrupt = interruptible()?;
@@ -81,10 +89,10 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Leaves the report of a run with any trials in its folder. A run without its report is whole: why
-/// there is none is said, and no failure.
+/// Leaves the report of a run in which anything happened in its folder. A run without its report is
+/// whole: why there is none is said, and no failure.
 fn leave_report(run: &Run) -> Option<PathBuf> {
-    if run.trials.is_empty() {
+    if run.trials.is_empty() && run.header.failures.is_empty() {
         return None;
     }
     let page = super::report::place_in(run);
@@ -107,12 +115,12 @@ pub fn show(run: &Run, format: Format, tables: Tables) -> anyhow::Result<()> {
     match format {
         Format::Ycsb => export::export(run, export::Format::Ycsb, &mut out)?,
         Format::Json => {
-            for cell in summarize(&run.trials) {
+            for cell in run.cells() {
                 writeln!(out, "{}", json_line(&cell))?;
             }
         }
         Format::Table => {
-            let cells = summarize(&run.trials);
+            let cells = run.cells();
             let (width, color) = (assay_report::terminal_width(), assay_report::color_wanted());
             let figure = run.figure()?;
             if figure.is_none() || tables == Tables::Always {
@@ -138,6 +146,29 @@ fn ground(plan: &Plan) -> anyhow::Result<Ground> {
     let data_folder = plan.data_folder.clone().unwrap_or_else(std::env::temp_dir);
     check_data_folder(&data_folder)?;
     Ok(Ground { folders: Folders::from_env(), warden, data_folder })
+}
+
+/// Where files outlast a restart, and so are on a disk nearly everywhere (FHS 3.0, 5.15).
+const LASTING: &str = "/var/tmp";
+
+/// Another data folder than the default one, and why, if that is in memory although a cell's
+/// durability promises storage.
+fn on_disk_if_promised(plan: &Plan) -> Option<(PathBuf, String)> {
+    let promised = plan.cells.iter().any(|cell| cell.durability != Durability::None);
+    if plan.data_folder.is_some() || !promised {
+        return None;
+    }
+    let (usual, lasting) = (std::env::temp_dir(), Path::new(LASTING));
+    let name = file_system::in_memory(&usual).ok()??;
+    let better = matches!(file_system::in_memory(lasting), Ok(None));
+    better.then(|| {
+        let usual = usual.display();
+        let why = format!(
+            "stores keep their data in {LASTING}: {usual} is on {name}, where nothing is on \
+             stable storage (--data-folder names another)"
+        );
+        (lasting.to_owned(), why)
+    })
 }
 
 fn check_something_can_run(plan: &Plan) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! One answer a group, in a sentence and in its parts.
 
-use assay_results::{Cell, Mode};
+use assay_results::{Cell, Failure, Mode};
 
 use super::{
     data::{Answer, AnswerBasis, AnswerKind},
@@ -93,7 +93,7 @@ fn alone(cell: &Cell, group: &[&Cell], on: &str) -> String {
 
 /// Why there is no answer.
 fn nothing(cells: &[&Cell], on: &str) -> String {
-    if let Some(harness) = cells.iter().find(|cell| cell.unsupported.is_none()) {
+    if let Some(harness) = cells.iter().find(|cell| cell.has_run()) {
         let rate = with_interval(harness.throughput_ops_per_s, count);
         let system = escape(&harness.system);
         return match harness.throughput_ops_per_s.median > 0.0 {
@@ -104,7 +104,9 @@ fn nothing(cells: &[&Cell], on: &str) -> String {
     let reasons: Vec<String> = cells
         .iter()
         .filter_map(|cell| {
-            Some(format!("{}: {}", escape(&cell.system), escape(cell.unsupported.as_deref()?)))
+            let failed = cell.failure.as_ref().map(Failure::sentence);
+            let why = cell.unsupported.clone().or(failed)?;
+            Some(format!("{}: {}", escape(&cell.system), escape(&why)))
         })
         .collect();
     format!("No system has figures {on}: {}", reasons.join("; "))

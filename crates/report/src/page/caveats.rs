@@ -106,7 +106,8 @@ pub fn caveats(measured: &Measured<'_>, differences: &[Difference]) -> CellCavea
 
 fn kind(code: &str) -> CaveatKind {
     match code {
-        "wrong_answers" | "answers_disagree" | "errors" | "unfinished_run" => CaveatKind::Severe,
+        "wrong_answers" | "answers_disagree" | "errors" | "failed" | "not_on_storage"
+        | "unfinished_run" => CaveatKind::Severe,
         "emulated" | "no_answers" | "not_counted" | "unsupported" => CaveatKind::Note,
         _ => CaveatKind::Warning,
     }
@@ -148,11 +149,16 @@ fn of_cell(cell: &Cell, place: usize) -> Vec<Said> {
             place,
         )];
     }
-    let mut said: Vec<Said> = cell
+    let failed = cell.failure.iter().map(|failure| {
+        // What it said is no range of figures.
+        let detail = escape(&failure.sentence());
+        Said { detail, ..Said::of_cell("failed", String::new(), place) }
+    });
+    let caveats = cell
         .caveats
         .iter()
-        .map(|caveat| Said::of_cell(&escape(&caveat.code), escape(&caveat.text), place))
-        .collect();
+        .map(|caveat| Said::of_cell(&escape(&caveat.code), escape(&caveat.text), place));
+    let mut said: Vec<Said> = failed.chain(caveats).collect();
     if cell.wrong_answers > 0 && !said.iter().any(|said| said.code == "wrong_answers") {
         let text = counted(cell.wrong_answers, "wrong answer");
         said.push(Said::of_cell("wrong_answers", text, place));
@@ -160,7 +166,7 @@ fn of_cell(cell: &Cell, place: usize) -> Vec<Said> {
     if cell.failed() > 0 {
         said.push(failures(cell, place));
     }
-    if cell.driver == NO_DB {
+    if cell.driver == NO_DB || !cell.has_run() {
         // It is compared with nothing, so it need not be known well.
         return said;
     }
@@ -247,7 +253,9 @@ fn unequal_settings(measured: &Measured<'_>, differences: &[Difference]) -> Vec<
 fn merge(all: Vec<Said>) -> Vec<Said> {
     let mut merged: Vec<Said> = Vec::new();
     for said in all {
-        let same = |known: &&mut Said| known.code == said.code && known.code != "unequal_settings";
+        let same = |known: &&mut Said| {
+            known.code == said.code && (!known.text.is_empty() || known.detail == said.detail)
+        };
         let home = merged.iter_mut().filter(same).find_map(|known| {
             let text = with_ranges(&known.text, &said.text)?;
             Some((known, text))

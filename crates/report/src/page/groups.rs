@@ -63,12 +63,14 @@ fn one(measured: &Measured<'_>, group: usize, trials: &[Vec<u32>], caveats: &Cel
 
 fn cell(measured: &Measured<'_>, place: usize, trials: &[u32]) -> GroupCell {
     let (cell, origin) = (&measured.cells[place], &measured.origins[place]);
-    let median = median_trial(&origin.repeats);
+    let median = median_trial(&origin.repeats.trials);
     let of_trial = |index: &u32| measured.trials[*index as usize].record;
-    let is_median = |index: &&u32| std::ptr::eq(of_trial(index), median);
+    let is_median =
+        |index: &&u32| median.is_some_and(|median| std::ptr::eq(of_trial(index), median));
     GroupCell {
         system: origin.system,
         unsupported: cell.unsupported.as_deref().map(escape),
+        failure: cell.failure.as_ref().map(|failure| escape(&failure.sentence())),
         rank: measured.ranks[place].map(|rank| Ranked {
             place: rank.place,
             tied: rank.tied,
@@ -102,7 +104,7 @@ fn cell(measured: &Measured<'_>, place: usize, trials: &[u32]) -> GroupCell {
         server_rss_bytes: cell.server_rss_bytes,
         huge_pages_bytes: cell.huge_pages_bytes,
         data_bytes_per_record: cell.data_bytes_per_record,
-        sparkline_operations: sparkline(median),
+        sparkline_operations: median.map(sparkline).unwrap_or_default(),
         median_trial: trials.iter().find(is_median).copied(),
         trials: trials.to_vec(),
         caveats: Vec::new(),

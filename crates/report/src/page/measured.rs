@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, num::NonZero, thread};
 
-use assay_results::{Cell, Interval, LatencyIntervals, Rank, Run, TrialRecord, repeats_of_cells};
+use assay_results::{Cell, Interval, LatencyIntervals, Rank, Repeats, Run, TrialRecord};
+use serde_json::Value;
 
 use super::data::SystemSummary;
 use crate::{
@@ -39,8 +40,8 @@ pub struct Origin<'a> {
     pub run: usize,
     /// The system.
     pub system: u32,
-    /// The trials that it is folded from.
-    pub repeats: Vec<&'a TrialRecord>,
+    /// What it is folded from.
+    pub repeats: Repeats<'a>,
 }
 
 /// A trial that ran.
@@ -58,7 +59,7 @@ impl<'a> Measured<'a> {
     pub fn of(runs: &'a [Run]) -> Measured<'a> {
         let mut origins: Vec<Origin<'a>> = Vec::new();
         for (run, of_run) in runs.iter().enumerate() {
-            let cells = repeats_of_cells(&of_run.trials).into_iter();
+            let cells = of_run.repeats_of_cells().into_iter();
             origins.extend(cells.map(|repeats| Origin { run, system: 0, repeats }));
         }
         let mut cells = fold(&origins);
@@ -187,15 +188,18 @@ fn systems(cells: &mut [Cell], origins: &mut [Origin<'_>]) -> Vec<SystemSummary>
 /// A trial without a server's figures is of an embedded system, or of a server that is not ours: the
 /// plan tells.
 fn is_embedded(origin: &Origin<'_>) -> bool {
-    origin.repeats.iter().all(|trial| {
-        let target = &trial.plan["system"]["target"];
-        trial.server.is_none()
-            && trial.server_cpu_ns_per_op.is_none()
-            && (target.is_null() || target == "embedded")
-    })
+    let embedded = |plan: &Value| {
+        let target = &plan["system"]["target"];
+        target.is_null() || target == "embedded"
+    };
+    origin.repeats.failed.is_none_or(|failed| embedded(&failed.plan))
+        && origin.repeats.trials.iter().all(|trial| {
+            trial.server.is_none() && trial.server_cpu_ns_per_op.is_none() && embedded(&trial.plan)
+        })
 }
 
-/// In a group: competitors best first, what has no rank, the harness's own cost, what cannot be done.
+/// In a group: competitors best first, what has no rank, the harness's own cost, what failed,
+/// what cannot be done.
 /// And the rank of each cell: it takes resampling, and is asked for once.
 fn groups(cells: &[Cell]) -> (Vec<Vec<usize>>, Vec<Option<Rank>>) {
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -217,7 +221,8 @@ fn groups(cells: &[Cell]) -> (Vec<Vec<usize>>, Vec<Option<Rank>>) {
             let cell = &cells[*place];
             let rank = at(cell);
             let kind = match () {
-                () if cell.unsupported.is_some() => 3,
+                () if cell.unsupported.is_some() => 4,
+                () if !cell.has_run() => 3,
                 () if cell.driver == NO_DB => 2,
                 () if rank.is_none() => 1,
                 () => 0,
@@ -232,7 +237,8 @@ fn groups(cells: &[Cell]) -> (Vec<Vec<usize>>, Vec<Option<Rank>>) {
 fn trials<'a>(runs: &'a [Run], origins: &[Origin<'a>]) -> Vec<Trial<'a>> {
     let mut homes: BTreeMap<*const TrialRecord, usize> = BTreeMap::new();
     for (cell, origin) in origins.iter().enumerate() {
-        homes.extend(origin.repeats.iter().map(|record| (std::ptr::from_ref(*record), cell)));
+        homes
+            .extend(origin.repeats.trials.iter().map(|record| (std::ptr::from_ref(*record), cell)));
     }
     let all = runs
         .iter()

@@ -114,7 +114,7 @@ fn points(
         for place_of_cell in &measured.groups[*group] {
             let cell = &measured.cells[*place_of_cell];
             let here = measured.origins[*place_of_cell].system == system;
-            let (true, None, Some(x)) = (here, &cell.unsupported, place(axis, cell)) else {
+            let (true, true, Some(x)) = (here, cell.has_run(), place(axis, cell)) else {
                 continue;
             };
             let latency = kind.and_then(|kind| cell.latency_ns.get(&kind));

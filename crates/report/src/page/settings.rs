@@ -67,7 +67,7 @@ pub fn differences(measured: &Measured<'_>) -> Vec<Difference> {
 fn values(measured: &Measured<'_>, cells: impl Iterator<Item = usize>) -> Values {
     let mut all = Values::new();
     for origin in cells.map(|place| &measured.origins[place]) {
-        for trial in origin.repeats.iter().filter(|trial| trial.unsupported.is_none()) {
+        for trial in origin.repeats.trials.iter().filter(|trial| trial.unsupported.is_none()) {
             for (name, value) in &trial.settings {
                 let by_system = all.entry(escape(name)).or_default();
                 by_system.entry(origin.system).or_default().insert(escape(value));

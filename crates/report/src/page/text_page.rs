@@ -196,6 +196,10 @@ fn row(report: &Report, group: &Group, cell: &GroupCell) -> Vec<String> {
         row.push(format!("not supported: {why}"));
         return row;
     }
+    if let (0, Some(failure)) = (cell.repeats, &cell.failure) {
+        row.push(failure.clone());
+        return row;
+    }
     let throughput = cell.throughput_ops_per_s;
     row.push(count(throughput.median));
     row.push(match (cell.repeats, throughput.low, throughput.high) {

@@ -3,7 +3,10 @@
 use std::{thread, time::Duration};
 
 use assay_experiment::{Cell, Plan, Spec, plan::Extras};
-use assay_measure::pacing::{Arrivals, Schedule};
+use assay_measure::{
+    pacing::{Arrivals, Schedule},
+    resources::Usage,
+};
 use assay_model::{FailureKind, Outcome};
 use assay_runner::{
     TrialError, caveats,
@@ -26,7 +29,13 @@ fn cell(text: &str) -> Cell {
 
 /// The codes of the caveats of a trial that measured this, and what they say.
 fn said(cell: &Cell, measured: PhaseReport) -> Vec<(String, String)> {
-    let report = TrialReport {
+    let caveats = caveats::of(cell, &trial(measured)).into_iter();
+    caveats.map(|caveat| (caveat.code, caveat.text)).collect()
+}
+
+/// A trial that measured this.
+fn trial(measured: PhaseReport) -> TrialReport {
+    TrialReport {
         cores: Cores { client: vec![], server: vec![] },
         identity: Identity::default(),
         server_settings: vec![],
@@ -40,13 +49,13 @@ fn said(cell: &Cell, measured: PhaseReport) -> Vec<(String, String)> {
         measured,
         turns: 1,
         huge_pages_bytes: None,
+        in_memory: None,
         footprint: Footprint::default(),
         server_usage: None,
         answers: None,
         clock_source: "test",
         clock_drift_ns: 0,
-    };
-    caveats::of(cell, &report).into_iter().map(|caveat| (caveat.code, caveat.text)).collect()
+    }
 }
 
 #[test]
@@ -109,6 +118,46 @@ fn a_client_that_waits_for_arrivals_is_no_bottleneck() {
     let report = phase::run(&order, &mut server.clients(1));
     let said = said(&cell("systems = [\"redis\"]\nrate = 100.0"), report);
     assert!(said.iter().all(|(code, _)| code != "client_bottleneck"), "{said:?}");
+}
+
+/// What is said of a server that ran and waited for so long in each nanosecond, on so many cores.
+fn said_of_server(placement: &str, cores: usize, ran: f64, waited: f64) -> Vec<String> {
+    let server = Server::start(answer);
+    let world = World::new(workload("c"));
+    let mut measured = phase::run(&world.order(seconds(0.1)), &mut server.clients(1));
+    let of_window = |share: f64| (share * measured.length_ns as f64) as u64;
+    let (cpu_ns, cpu_wait_ns) = (of_window(ran), of_window(waited));
+    measured.server = Some(Usage { cpu_ns, cpu_wait_ns, ..Usage::default() });
+    let cell = cell(&format!("systems = [\"redis\"]\nplacement = \"{placement}\""));
+    let report = TrialReport {
+        cores: Cores { client: vec![], server: (0..cores).collect() },
+        ..trial(measured)
+    };
+    let codes = caveats::of(&cell, &report).into_iter().map(|caveat| caveat.code);
+    codes.filter(|code| code.starts_with("server_")).collect()
+}
+
+#[test]
+fn a_server_without_a_core_left_is_told_from_one_that_fills_its_own() {
+    for (placement, cores, ran, waited, said) in [
+        // One thread fills its core, or one of two; others of the machine take a little.
+        ("split", 1, 0.99, 0.01, None),
+        ("split", 2, 0.99, 0.01, None),
+        ("split", 1, 0.8, 0.2, None),
+        // Two threads that spin share one core; a hundred backends hardly get to run.
+        ("split", 1, 0.99, 0.98, Some("server_crowded")),
+        ("free", 2, 1.0, 1.0, Some("server_crowded")),
+        ("split", 1, 0.95, 90.0, Some("server_crowded")),
+        // Two threads fill two cores.
+        ("split", 2, 1.95, 0.1, Some("server_bottleneck")),
+        // It shares its core with the client, as was asked for.
+        ("same", 1, 0.5, 0.5, None),
+        // It hardly runs.
+        ("split", 1, 0.01, 0.05, None),
+    ] {
+        let told = said_of_server(placement, cores, ran, waited);
+        assert_eq!(told, Vec::from_iter(said), "{placement} {cores} {ran} {waited}");
+    }
 }
 
 #[test]

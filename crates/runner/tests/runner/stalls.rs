@@ -7,7 +7,10 @@ use std::{
 };
 
 use assay_model::{OperationKind, Outcome};
-use assay_runner::phase::{self, Clients, Order, PhaseReport};
+use assay_runner::{
+    phase::{self, Clients, Order, PhaseReport},
+    stall,
+};
 
 use crate::{
     fakes::{clients, fake},
@@ -70,6 +73,61 @@ fn run(clients: &mut Clients, length_s: f64) -> PhaseReport {
     let report = phase::run(&order, clients);
     assert_eq!(report.cut_short, None);
     report
+}
+
+/// The longest stall of a closed loop over these clients.
+fn longest(clients: &mut Clients, length_s: f64, lead_in: Duration) -> Option<Duration> {
+    let world = World::new(workload("c"));
+    let order = Order { lead_in, ..world.order(seconds(length_s)) };
+    let report = phase::run(&order, clients);
+    assert_eq!(report.cut_short, None);
+    stall::longest(&report, 2, 1)
+}
+
+fn is_the_stall(longest: Option<Duration>) {
+    let longest = longest.unwrap();
+    assert!(longest >= STALL * 9 / 10 && longest < STALL * 2, "{longest:?}");
+}
+
+#[test]
+fn a_closed_loop_tells_of_a_stall_though_its_percentiles_do_not() {
+    is_the_stall(longest(&mut call(Duration::from_millis(300)), 1.8, Duration::ZERO));
+    let (_server, mut clients) = wire(Duration::from_millis(300));
+    is_the_stall(longest(&mut clients, 1.8, Duration::ZERO));
+    // Across the end: the operations that waited are in the figures.
+    is_the_stall(longest(&mut call(Duration::from_millis(300)), 0.6, Duration::ZERO));
+}
+
+#[test]
+fn a_stall_that_began_before_the_measurement_is_none_the_less_one() {
+    let lead_in = Duration::from_millis(400);
+    let longest = longest(&mut call(Duration::from_millis(200)), 1.5, lead_in).unwrap();
+    assert!(longest >= STALL / 2 && longest < STALL, "what lies within: {longest:?}");
+}
+
+#[test]
+fn one_client_that_waits_while_another_is_served_is_no_stall_of_the_store() {
+    let mut one_of_two = clients(2, |client| {
+        let stall = Stall::new(Duration::from_millis(300));
+        fake(move |_| {
+            if client == 0 {
+                stall.pass();
+            }
+            Outcome::Done
+        })
+    });
+    assert_eq!(longest(&mut one_of_two, 1.8, Duration::ZERO), None);
+}
+
+#[test]
+fn a_store_that_is_always_slow_is_not_stalled() {
+    let mut slow = clients(2, |_| {
+        fake(|_| {
+            thread::sleep(Duration::from_millis(150));
+            Outcome::Done
+        })
+    });
+    assert_eq!(longest(&mut slow, 1.0, Duration::ZERO), None);
 }
 
 /// Most arrivals of the stalled second waited for long, though two clients felt the stall.

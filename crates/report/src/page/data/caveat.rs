@@ -19,7 +19,7 @@ pub enum CaveatKind {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CaveatNote {
     /// A short fixed name: those of the records (`client_bottleneck`, `crowded`, …) and of the report
-    /// (`wrong_answers`, `errors`, `unsupported`, `single_repeat`, `noisy_repeats`,
+    /// (`wrong_answers`, `errors`, `failed`, `unsupported`, `single_repeat`, `noisy_repeats`,
     /// `unequal_settings`, `answers_disagree`, `unfinished_run`, `runs_differ`).
     pub code: String,
     /// How much it bears on the figures.

@@ -33,7 +33,7 @@ pub struct Group {
     /// The kinds of operation that occur, in the order of tables.
     pub kinds: Vec<OperationKind>,
     /// The cells: ranked ones best first, then those without a rank, then those of systems that stand
-    /// for the harness's own cost, then unsupported ones.
+    /// for the harness's own cost, then failed ones, then unsupported ones.
     pub cells: Vec<GroupCell>,
 }
 
@@ -55,13 +55,16 @@ pub struct GroupCell {
     pub system: u32,
     /// Why the system cannot do this; everything else is then empty.
     pub unsupported: Option<String>,
+    /// How a repeat failed, after which there were no more, as in "failed while it was measured in
+    /// repeat 1: …"; the figures are those of the repeats before it.
+    pub failure: Option<String>,
     /// Its place; null for the harness's own cost, and where there is no figure to rank by.
     pub rank: Option<Ranked>,
     /// Product and version.
     pub version: String,
     /// The system's own setting for the durability level.
     pub durability_setting: String,
-    /// How many repeats the figures are of.
+    /// How many repeats the figures are of; 0 where there are none.
     pub repeats: u32,
     /// Successful operations a second, the median over repeats. Of a single repeat, or of few that
     /// are unlike, there is no interval.

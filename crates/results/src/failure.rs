@@ -1,0 +1,142 @@
+//! Trials that failed: they leave no record, and the run's header keeps which they were and why.
+
+use assay_model::redact;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{DurabilitySetting, Mode, Placement, TrialRecord};
+
+/// A trial that failed, in the words of a record as far as it came.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedTrial {
+    /// The trial's number in its run, from 1 in the order in which they ran.
+    pub trial: u32,
+    /// The system and its layout and settings as shown.
+    pub system: String,
+    /// The driver's name.
+    pub driver: String,
+    /// The driver's layout.
+    pub layout: String,
+    /// What an acknowledgement should have promised.
+    pub durability: DurabilitySetting,
+    /// The workload's name.
+    pub workload: String,
+    /// The workload's parameters, by name.
+    pub workload_parameters: Value,
+    /// How many clients were to work at once.
+    pub clients: u32,
+    /// Closed loop, or open loop at a rate.
+    pub mode: Mode,
+    /// Where client and server were to run.
+    pub placement: Placement,
+    /// Records to load before the measurement.
+    pub records: u64,
+    /// This trial's part of the plan.
+    pub plan: Value,
+    /// What happened.
+    pub failure: Failure,
+}
+
+/// How a trial failed. It takes its cell out of the repeats that would have followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// Which repetition it was, from 1: the figures, if there are any, are of the earlier ones.
+    pub repeat: u32,
+    /// What the trial was doing.
+    pub phase: TrialPhase,
+    /// Why it could not go on, without secrets.
+    pub error: String,
+    /// When it had failed, UTC.
+    #[schemars(with = "String")]
+    pub failed_at: Timestamp,
+}
+
+/// What a trial does, from its start to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialPhase {
+    /// The store is brought up and its table made.
+    #[default]
+    Start,
+    /// Records are loaded, and the store comes to rest.
+    Load,
+    /// Operations that do not count.
+    WarmUp,
+    /// Operations that count.
+    Measure,
+    /// Answers are read back.
+    Check,
+    /// The store is taken down.
+    Stop,
+}
+
+impl TrialPhase {
+    /// The phase after "failed", as in `while it was measured`.
+    fn when(self) -> &'static str {
+        match self {
+            TrialPhase::Start => "when it was started",
+            TrialPhase::Load => "while it was loaded",
+            TrialPhase::WarmUp => "while it warmed up",
+            TrialPhase::Measure => "while it was measured",
+            TrialPhase::Check => "while its answers were checked",
+            TrialPhase::Stop => "when it was stopped",
+        }
+    }
+}
+
+impl Failure {
+    /// What happened in a sentence that goes on from the system's name, as in `failed while it was
+    /// measured in repeat 2: the server ended by itself: …`, in one line.
+    pub fn sentence(&self) -> String {
+        let why: Vec<&str> = self.error.lines().map(str::trim).collect();
+        format!("failed {} in repeat {}: {}", self.phase.when(), self.repeat, why.join(" "))
+    }
+}
+
+impl FailedTrial {
+    /// What is known of a trial that left `record` behind without any figure.
+    pub fn of(record: TrialRecord, phase: TrialPhase, error: &str) -> FailedTrial {
+        FailedTrial {
+            trial: record.trial,
+            system: record.system,
+            driver: record.driver,
+            layout: record.layout,
+            durability: record.durability,
+            workload: record.workload,
+            workload_parameters: record.workload_parameters,
+            clients: record.clients,
+            mode: record.mode,
+            placement: record.placement,
+            records: record.records,
+            plan: record.plan,
+            failure: Failure {
+                repeat: record.repeat,
+                phase,
+                error: redact(error),
+                failed_at: Timestamp::now(),
+            },
+        }
+    }
+
+    /// A record of it without any figure.
+    pub(crate) fn blank_record(&self) -> TrialRecord {
+        TrialRecord {
+            trial: self.trial,
+            repeat: self.failure.repeat,
+            system: self.system.clone(),
+            driver: self.driver.clone(),
+            layout: self.layout.clone(),
+            durability: self.durability.clone(),
+            workload: self.workload.clone(),
+            workload_parameters: self.workload_parameters.clone(),
+            clients: self.clients,
+            mode: self.mode,
+            placement: self.placement.clone(),
+            records: self.records,
+            plan: self.plan.clone(),
+            ..TrialRecord::default()
+        }
+    }
+}
