@@ -328,8 +328,8 @@ fn a_record_is_run_again_with_its_own_seed_and_plan() {
     assert_eq!(plan(&record), plan(&second));
 
     let broken = place.file("broken.json", "{\"format_version\": 1, \"tri");
-    place.fails(&format!("rerun {}", broken.display()), &["broken.json", "damaged"]);
-    place.fails("rerun gone.json", &["gone.json", "No such file"]);
+    place.refuses(&format!("rerun {}", broken.display()), &["broken.json", "damaged"]);
+    place.refuses("rerun gone.json", &["gone.json", "No such file"]);
 }
 
 #[test]
@@ -347,8 +347,8 @@ fn a_run_is_shown_again() {
     let as_json = lines(&place.succeeds("show --json"));
     assert_eq!(as_json.len(), 2);
     assert_eq!(as_json[1]["system"], "sqlite");
-    place.fails("show assay-results", &["name one of them", "latest"]);
-    place.fails("show nowhere", &["nowhere", "no such folder"]);
+    place.refuses("show assay-results", &["name one of them", "latest"]);
+    place.refuses("show nowhere", &["nowhere", "no such folder"]);
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn a_run_is_exported_in_every_format() {
 
     let ycsb = export("ycsb");
     assert_eq!(ycsb.matches("[OVERALL], Throughput(ops/sec)").count(), records.len(), "{ycsb}");
-    place.fails("export assay-results --format csv", &["name one of them"]);
+    place.refuses("export assay-results --format csv", &["name one of them"]);
 }
 
 #[test]

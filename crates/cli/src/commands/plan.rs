@@ -6,19 +6,23 @@ use assay_experiment::{Cell, Extent, Mode, Plan, Repeats, extent::show_duration}
 use assay_model::Figure;
 
 use super::resolve;
-use crate::args::{Format, RunArguments};
+use crate::{
+    args::{Format, RunArguments},
+    speech::{out, say},
+};
 
 /// Prints the plan.
 pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
-    let format = arguments.output.format();
-    let (plan, notes) = resolve::plan_of(arguments)?;
-    let mut out = std::io::stdout().lock();
+    let RunArguments { experiment, overrides, properties, output } = arguments;
+    let format = output.format();
+    let (plan, notes) = resolve::plan(experiment, overrides, properties)?;
+    let mut out = out();
     if format == Format::Json {
         writeln!(out, "{}", serde_json::to_string_pretty(&plan)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     for note in notes {
-        eprintln!("assay: {note}");
+        say!("assay: {note}");
     }
     writeln!(out, "{}", plan.title)?;
     if let Some(question) = &plan.question {
