@@ -266,12 +266,15 @@ fn settings_that_assay_decides_are_refused_before_anything_is_made() {
         ("postgres+fsync=off", ["postgres: setting 'fsync'", "durability"]),
         ("valkey+port=x", ["valkey: setting 'port'", "65535"]),
         ("redis+a%b=1", ["redis: setting 'a%b'", "is no name"]),
+        ("redis+maxmemory=1=redis://h", ["redis: setting 'maxmemory'", "runs already"]),
     ] {
         for command in ["plan", "run"] {
             place.refuses(&format!("{command} ycsb/a -s {system} {TINY}"), &named);
         }
     }
     assert!(!place.path().join("assay-results").exists(), "no folder was made");
+    // Settings of the driver are for a server that runs already, too.
+    place.succeeds(&format!("plan ycsb/a -s postgres:jsonb+key=document=postgres://h:1/d {TINY}"));
     // The name of a setting that only the server knows is the server's to refuse.
     place.succeeds(&format!("plan ycsb/a -s redis+maxclients=100 {TINY}"));
 }

@@ -137,12 +137,23 @@ impl Deployed {
     }
 }
 
-/// Refuses a setting of a server that Assay would start and that the server cannot be started with,
-/// as far as that is known before.
+/// Refuses a setting of a server that the server cannot be started with, as far as that is known
+/// before, and any of a server that runs already: nobody would set it.
 pub fn check_settings(cell: &Cell) -> Result<(), StartError> {
-    let TargetPlan::Launch { recipe } = &cell.system.target else { return Ok(()) };
     let (_, server_settings) = settings(cell);
-    self::recipe(recipe).check_settings(cell.durability, &server_settings, transport(cell))
+    match (&cell.system.target, server_settings.keys().next()) {
+        (TargetPlan::Launch { recipe }, _) => {
+            self::recipe(recipe).check_settings(cell.durability, &server_settings, transport(cell))
+        }
+        (TargetPlan::Attach { .. }, Some(setting)) => Err(StartError::Setting {
+            name: cell.driver().name,
+            setting: setting.clone(),
+            why: "a server that runs already has its own; leave this one out, or leave the URL \
+                  out and Assay starts one"
+                .to_owned(),
+        }),
+        (TargetPlan::Attach { .. } | TargetPlan::Embedded, _) => Ok(()),
+    }
 }
 
 /// The settings of the driver, and those of the server.
