@@ -57,7 +57,10 @@ fn redact_urls(text: &str) -> String {
         // Cut at a blank within the password: what follows to the '@' is the rest of it.
         let cut = !login.is_empty() && host.is_empty();
         rest = match remaining.find(['@', '\n', '"', '\'']) {
-            Some(at) if cut && remaining[at..].starts_with('@') => &remaining[at..],
+            Some(at) if cut && remaining[at..].starts_with('@') => {
+                let word = remaining[at..].split(char::is_whitespace).next().unwrap_or_default();
+                &remaining[at + word.rfind('@').unwrap_or_default()..]
+            }
             _ => remaining,
         };
     }
@@ -220,6 +223,7 @@ mod tests {
             ("requirepass = [\"hun\", \"ter2\"], zz = 1", "requirepass = ***, zz = 1"),
             ("requirepass = { is = \"hunter2\" }, zz = 1", "requirepass = ***, zz = 1"),
             ("url = \"redis://:hun ter2@h:1\", zz", "url = \"redis://:***@h:1\", zz"),
+            ("redis://u:hun ter@2@h 1", "redis://u:***@h 1"),
             ("'redis://u:hun' and 'b@c'", "'redis://u:*** and 'b@c'"),
         ] {
             assert_eq!(redact(text), redacted);
@@ -233,6 +237,7 @@ mod tests {
             "--password a --secret b",
             "é://ü:ß@π",
             "redis://pwd:?x<and more",
+            "redis://a:b c@d@e f@g",
             "redis://:hun ter2@h requirepass = [\"x\"] password \"y\"",
         ] {
             assert_eq!(redact(&redact(text)), redact(text));
