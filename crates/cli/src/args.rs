@@ -5,6 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use assay_experiment::{
     Extent, Spec,
     extent::Time,
+    number,
     spec::{OneOrMany, Placement, RepeatsSpec, SystemSpec, Transport, Turns, WorkloadSpec},
 };
 use assay_measure::pacing::Arrivals;
@@ -80,17 +81,17 @@ pub struct Overrides {
     /// Workloads: ycsb/a … ycsb/f, ycsb/load
     #[arg(long, short, value_delimiter = ',', value_name = "WORKLOAD")]
     pub workloads: Option<Vec<String>>,
-    /// Records to load
-    #[arg(long, value_delimiter = ',', value_name = "N")]
+    /// Records to load, as in 100000 or 1e6
+    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = number::whole::<u64>)]
     pub records: Option<Vec<u64>>,
     /// Concurrent clients
-    #[arg(long, short, value_delimiter = ',', value_name = "N")]
+    #[arg(long, short, value_delimiter = ',', value_name = "N", value_parser = number::whole::<u32>)]
     pub clients: Option<Vec<u32>>,
     /// Threads that drive the sockets of all clients
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::whole::<u32>)]
     pub threads: Option<u32>,
     /// Operations to measure
-    #[arg(long, value_name = "N", conflicts_with = "duration")]
+    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = number::whole::<u64>)]
     pub operations: Option<u64>,
     /// How long to measure, as in 5s
     #[arg(long, value_name = "TIME")]
@@ -102,7 +103,7 @@ pub struct Overrides {
     #[arg(long, value_name = "TIME")]
     pub cooldown: Option<Time>,
     /// Open loop: operations a second
-    #[arg(long, value_delimiter = ',', value_name = "RATE")]
+    #[arg(long, value_delimiter = ',', value_name = "RATE", value_parser = number::fraction)]
     pub rate: Option<Vec<f64>>,
     /// Open loop: how operations arrive
     #[arg(long, value_enum)]
@@ -132,7 +133,7 @@ pub struct Overrides {
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Time>,
     /// What every random choice follows from [default: 42]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::whole::<u64>)]
     pub seed: Option<u64>,
     /// Check every value that is read
     #[arg(long)]
@@ -164,7 +165,7 @@ pub struct Output {
     /// The folder in which each run gets a folder
     #[arg(long, default_value = "assay-results", value_name = "FOLDER")]
     pub results: PathBuf,
-    /// Print one JSON object a trial, a line each
+    /// Print one JSON object a system and load, all repeats in it; of a plan, the whole plan
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
     /// What to print at the end
@@ -179,7 +180,7 @@ pub struct Output {
 pub enum Format {
     /// A table for people
     Table,
-    /// One JSON object a trial, a line each
+    /// One JSON object a system and load, all repeats in it; of a plan, the whole plan
     Json,
     /// YCSB's result lines
     Ycsb,
@@ -244,7 +245,7 @@ pub struct ShowArguments {
     /// A run's folder, or latest in the results folder
     #[arg(default_value = "assay-results/latest")]
     pub run: PathBuf,
-    /// Print one JSON object a trial, a line each
+    /// Print one JSON object a system and load, all repeats in it
     #[arg(long)]
     pub json: bool,
     /// Show the tables also of a run that draws a figure

@@ -1,14 +1,22 @@
 //! The `assay` binary: reads the command line, does one thing, says how it went.
 
+// What is said and printed goes through `speech`.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod args;
 mod commands;
+mod mistake;
 mod progress;
+mod speech;
 
 use std::process::ExitCode;
 
+use assay_model::redact;
 use clap::Parser;
 
 use args::{Arguments, Command};
+use mistake::{MISTAKEN, Mistake};
+use speech::{say, told};
 
 /// What `assay` is started with to keep a server or a folder for as long as another `assay` lives.
 const WARDEN: &str = "warden";
@@ -19,7 +27,7 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|word| word == WARDEN) {
         return assay_provision::warden::run(words);
     }
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|refusal| refuse(&refusal));
     let done = match arguments.command {
         Command::Run(run) => commands::run::run(run),
         Command::Plan(run) => commands::plan::plan(run),
@@ -36,15 +44,21 @@ fn main() -> ExitCode {
         Command::Man => commands::generate::man(),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("assay: {}", assay_report::escape_lines(&told(&error)));
-        ExitCode::FAILURE
+        say!("assay: {}", told(&error));
+        match error.is::<Mistake>() {
+            true => ExitCode::from(MISTAKEN),
+            false => ExitCode::FAILURE,
+        }
     })
 }
 
-/// An error and its causes. Many a message holds its cause already: each is said once.
-fn told(error: &anyhow::Error) -> String {
-    error.chain().skip(1).fold(error.to_string(), |text, cause| {
-        let cause = cause.to_string();
-        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
-    })
+/// Says why the command line cannot be read, or prints the help that it asks for, and ends.
+fn refuse(refusal: &clap::Error) -> ! {
+    let plain = refusal.render().to_string();
+    if refusal.use_stderr() && redact(&plain) != plain {
+        // The words given are quoted; colors would stand in the way of finding passwords in them.
+        say!("{}", plain.trim_end());
+        std::process::exit(refusal.exit_code());
+    }
+    refusal.exit()
 }

@@ -7,10 +7,12 @@ use std::{
 };
 
 use assay_experiment::Cell;
-use assay_report::{escape, escape_lines};
+use assay_report::escape;
 use assay_results::TrialRecord;
 use assay_runner::{TrialError, run, trial::Stage};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::speech::{fit_to_say, say};
 
 /// How progress is shown, decided once.
 pub enum Progress {
@@ -55,10 +57,10 @@ impl Progress {
     fn say(&self, text: &str) {
         match self {
             Progress::Silent => {}
-            Progress::Lines => eprintln!("{text}"),
+            Progress::Lines => say!("{text}"),
             Progress::Bars(bars) => {
                 // A terminal that has gone away is no reason to stop the run.
-                let _ = bars.all.println(text);
+                let _ = bars.all.println(fit_to_say(text));
             }
         }
     }
@@ -108,7 +110,7 @@ impl run::Watcher for Progress {
                 let of = planned.map_or_else(String::new, |planned| format!("/{planned}"));
                 let failed: u64 = record.errors.values().sum();
                 let errors = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-                eprintln!(
+                say!(
                     "[{}{of}] {}, repeat {}: {:.0} operations/s{errors}",
                     record.trial,
                     escape(&run::title(&record.system, &record.workload, record.clients)),
@@ -121,6 +123,6 @@ impl run::Watcher for Progress {
     }
 
     fn failed(&self, cell: &Cell, error: &TrialError) {
-        self.say(&escape_lines(&format!("assay: {}: {error}", run::name(cell))));
+        self.say(&format!("assay: {}: {error}", run::name(cell)));
     }
 }

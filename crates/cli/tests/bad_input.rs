@@ -3,7 +3,7 @@
 
 use std::{fs, net::TcpListener, process::Command, thread};
 
-use crate::common::{Place, Redis, free_port, installed};
+use crate::common::{Place, Redis, free_port, installed, readable};
 
 const TINY: &str = "--records 100 --operations 100 --repeats 1 --clients 1";
 
@@ -12,9 +12,13 @@ fn a_malformed_experiment_names_line_and_column() {
     let place = Place::new();
     for (text, named) in [
         ("clients = ", "line 1, column 11"),
-        ("seed = 1\nclinets = 3", "unknown field `clinets`"),
+        ("seed = 1\nclinets = 3", "unknown field `clinets`, did you mean `clients`?"),
         ("systems = [{ name = \"redis\", layuot = \"hash\" }]", "layuot"),
-        ("workloads = [{ name = \"x\", bass = \"ycsb/a\" }]", "bass"),
+        ("workloads = [{ name = \"x\", bass = \"ycsb/a\" }]", "`bass`, did you mean `base`?"),
+        (
+            "workloads = [{ name = \"x\", with = { field_cuont = 1 } }]",
+            "`field_cuont`, did you mean `field_count`?",
+        ),
         ("workloads = [{ name = \"x\", with = { read_proportion = -1.0 } }]", "read_proportion"),
         ("clients = -1", "clients"),
         ("duration = \"fast\"", "2s"),
@@ -22,19 +26,19 @@ fn a_malformed_experiment_names_line_and_column() {
         ("operations = 5\nduration = \"1s\"", "not both"),
     ] {
         place.file("exp.toml", text);
-        let finished = place.fails("run exp.toml", &[named]);
+        let finished = place.refuses("run exp.toml", &[named]);
         let said = finished.stderr.matches("TOML parse error").count();
         assert!(said <= 1, "said once\n{finished}");
     }
     let malformed = place.file("exp.toml", "clients = ");
-    place.fails(
+    place.refuses(
         "run exp.toml",
         &[&malformed.file_name().unwrap().to_string_lossy(), "assay schema"],
     );
-    place.fails("run gone.toml", &["gone.toml", "No such file"]);
-    place.fails("run ycsb/g", &["ycsb/g", "did you mean 'ycsb/"]);
+    place.refuses("run gone.toml", &["gone.toml", "No such file"]);
+    place.refuses("run ycsb/g", &["ycsb/g", "did you mean 'ycsb/"]);
     fs::write(place.path().join("exp.toml"), [0xff, 0xfe, 0x00]).unwrap();
-    place.fails("run exp.toml", &["exp.toml"]);
+    place.refuses("run exp.toml", &["exp.toml"]);
     assert!(!place.path().join("assay-results").exists(), "nothing ran");
 }
 
@@ -52,11 +56,14 @@ fn what_is_unknown_is_named_with_the_nearest_known() {
         ("-w ycsb/q", ["'ycsb/q'", "ycsb/a"]),
         ("-s memory --durability synced", ["'synced'", "none"]),
     ] {
-        place.fails(&format!("run {words}"), &named);
+        place.refuses(&format!("run {words}"), &named);
     }
     for (words, named) in [
         ("--durability eternal", "eternal"),
-        ("--records many", "many"),
+        ("--records many", "1_000_000 or 1e6"),
+        ("--records 1e99", "1e6"),
+        ("--clients 1,,2", "1,16"),
+        ("--rate fast", "1e6"),
         ("--clients -1", "-1"),
         ("--operations 5 --duration 1s", "--duration"),
         ("--bananas", "--bananas"),
@@ -75,6 +82,7 @@ fn numbers_that_measure_nothing_are_refused() {
         ("--records 0", ["records", "at least 1"]),
         ("--clients 0", ["clients", "at least 1"]),
         ("--threads 0", ["threads", "at least 1"]),
+        ("--timeout 0s", ["timeout", "10s"]),
         ("--repeats 0", ["repeats", "at least 1"]),
         ("--operations 0", ["operations", "measure nothing"]),
         ("--duration 0s", ["duration", "2s"]),
@@ -82,7 +90,7 @@ fn numbers_that_measure_nothing_are_refused() {
         ("--precision 2", ["precision", "0.02"]),
         ("--arrivals poisson", ["arrivals", "rate"]),
     ] {
-        place.fails(&format!("run -s memory {words}"), &named);
+        place.refuses(&format!("run -s memory {words}"), &named);
     }
     assert!(!place.path().join("assay-results").exists(), "nothing ran");
     // Inserts alone need no record before them.
@@ -93,7 +101,7 @@ fn numbers_that_measure_nothing_are_refused() {
 fn a_run_of_nothing_that_can_be_done_says_why() {
     let place = Place::new();
     let words = format!("run ycsb/e -s memcached,redis:string {TINY}");
-    place.fails(&words, &["nothing to run", "memcached", "redis:string", "ordered"]);
+    place.refuses(&words, &["nothing to run", "memcached", "redis:string", "ordered"]);
     assert!(!place.path().join("assay-results").exists(), "nothing ran");
 }
 
@@ -157,8 +165,11 @@ fn a_setting_that_the_server_refuses_comes_with_its_own_words() {
         &["redis", "bananas", "Bad directive"],
     );
     assert_eq!(place.recorded_systems(), ["memory"]);
-    // What Assay itself decides is not open to change.
-    place.fails(&format!("run ycsb/a -s redis+appendonly=yes {TINY} --results o"), &["appendonly"]);
+    // What Assay itself decides is not open to change, and that is said before anything starts.
+    place.refuses(
+        &format!("run ycsb/a -s redis+appendonly=yes {TINY} --results o"),
+        &["appendonly"],
+    );
 }
 
 #[test]
@@ -208,7 +219,7 @@ fn a_data_folder_that_cannot_be_used_is_named_with_the_option() {
     place.file("taken", "");
     for folder in ["taken", "/nonexistent/folder"] {
         let words = format!("run ycsb/a -s sqlite {TINY} --data-folder {folder}");
-        place.fails(&words, &[folder, "--data-folder"]);
+        place.refuses(&words, &[folder, "--data-folder"]);
     }
     let words = format!("run ycsb/a -s sqlite {TINY} --data-folder /proc");
     place.fails(&words, &["/proc", "choose another"]);
@@ -245,4 +256,36 @@ fn more_clients_than_file_descriptors_name_the_limit() {
         let shown = place.succeeds(&format!("show {results}/latest"));
         assert!(shown.stdout.contains("2 clients") && shown.stdout.contains(system), "{shown}");
     }
+}
+
+#[test]
+fn settings_that_assay_decides_are_refused_before_anything_is_made() {
+    let place = Place::new();
+    for (system, named) in [
+        ("redis+save=1", ["redis: setting 'save'", ""]),
+        ("postgres+fsync=off", ["postgres: setting 'fsync'", "durability"]),
+        ("valkey+port=x", ["valkey: setting 'port'", "65535"]),
+        ("redis+a%b=1", ["redis: setting 'a%b'", "is no name"]),
+        ("redis+maxmemory=1=redis://h", ["redis: setting 'maxmemory'", "runs already"]),
+    ] {
+        for command in ["plan", "run"] {
+            place.refuses(&format!("{command} ycsb/a -s {system} {TINY}"), &named);
+        }
+    }
+    assert!(!place.path().join("assay-results").exists(), "no folder was made");
+    // Settings of the driver are for a server that runs already, too.
+    place.succeeds(&format!("plan ycsb/a -s postgres:jsonb+key=document=postgres://h:1/d {TINY}"));
+    // The name of a setting that only the server knows is the server's to refuse.
+    place.succeeds(&format!("plan ycsb/a -s redis+maxclients=100 {TINY}"));
+}
+
+#[test]
+fn numbers_may_be_written_short() {
+    let place = Place::new();
+    let words = "plan ycsb/c -s memory --records 1e6 --clients 1,1_000 --operations 2.5e3 --json";
+    let finished = place.succeeds(words);
+    let plan = readable(finished.stdout.as_bytes());
+    assert_eq!(plan["cells"][0]["parameters"]["record_count"], 1_000_000);
+    assert_eq!(plan["cells"][0]["measure"], 2500);
+    assert_eq!(plan["cells"][1]["clients"], 1000);
 }

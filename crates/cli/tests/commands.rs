@@ -252,7 +252,7 @@ fn a_plan_says_what_would_run_and_runs_nothing() {
         "3  postgres:jsonb on ycsb/e: 500 records, 4 clients",
         "2000 operations after 200 of warm-up",
         "not supported: scan",
-        "3 times each: about ",
+        "2 trials, 3 times each: about ",
     ] {
         assert!(finished.stdout.contains(part), "{part}\n{finished}");
     }
@@ -266,6 +266,22 @@ fn a_plan_says_what_would_run_and_runs_nothing() {
     assert!(cells.iter().all(|cell| cell["seed"] == 9));
     assert!(plan["repeats"]["auto"]["precision"].as_f64().unwrap() > 0.0);
     assert!(!place.path().join("assay-results").exists(), "nothing ran");
+}
+
+#[test]
+fn a_plan_says_what_automatic_repeats_go_on_for() {
+    let place = Place::new();
+    for (systems, told) in [
+        ("slik", "1 trial, 10 to 50 times each until every throughput is known"),
+        // The line that stores nothing is none to compare with.
+        ("slik,null", "2 trials, 10 to 50 times each until every throughput is known"),
+        ("slik,memory,null", "until every system's ratio to the fastest is known"),
+    ] {
+        let finished = place.succeeds(&format!("plan ycsb/c -s {systems}"));
+        assert!(finished.stdout.contains(told), "{told}\n{finished}");
+    }
+    let once = place.succeeds("plan ycsb/c -s slik --repeats 1");
+    assert!(once.stdout.contains("1 trial, once each: about "), "{once}");
 }
 
 #[test]
@@ -312,8 +328,8 @@ fn a_record_is_run_again_with_its_own_seed_and_plan() {
     assert_eq!(plan(&record), plan(&second));
 
     let broken = place.file("broken.json", "{\"format_version\": 1, \"tri");
-    place.fails(&format!("rerun {}", broken.display()), &["broken.json", "damaged"]);
-    place.fails("rerun gone.json", &["gone.json", "No such file"]);
+    place.refuses(&format!("rerun {}", broken.display()), &["broken.json", "damaged"]);
+    place.refuses("rerun gone.json", &["gone.json", "No such file"]);
 }
 
 #[test]
@@ -331,8 +347,8 @@ fn a_run_is_shown_again() {
     let as_json = lines(&place.succeeds("show --json"));
     assert_eq!(as_json.len(), 2);
     assert_eq!(as_json[1]["system"], "sqlite");
-    place.fails("show assay-results", &["name one of them", "latest"]);
-    place.fails("show nowhere", &["nowhere", "no such folder"]);
+    place.refuses("show assay-results", &["name one of them", "latest"]);
+    place.refuses("show nowhere", &["nowhere", "no such folder"]);
 }
 
 #[test]
@@ -367,7 +383,7 @@ fn a_run_is_exported_in_every_format() {
 
     let ycsb = export("ycsb");
     assert_eq!(ycsb.matches("[OVERALL], Throughput(ops/sec)").count(), records.len(), "{ycsb}");
-    place.fails("export assay-results --format csv", &["name one of them"]);
+    place.refuses("export assay-results --format csv", &["name one of them"]);
 }
 
 #[test]

@@ -176,7 +176,11 @@ fn after_kill_9_everything_goes_and_the_results_so_far_can_be_read() {
         await_that("its processes gone", || !processes.iter().any(|&pid| is_running(pid)));
         assert_eq!(place.recorded_systems(), ["null"]);
         assert_eq!(place.status(), "running", "nobody was left to say how it ended");
-        assert!(place.succeeds("show").stdout.contains("null"));
+        let shown = place.succeeds("show");
+        assert!(shown.stdout.contains("null") && shown.stdout.contains("was killed"), "{shown}");
+        let line = readable(place.succeeds("show --json").stdout.as_bytes());
+        let told = line["caveats"].as_array().unwrap();
+        assert!(told.iter().any(|caveat| caveat["code"] == "unfinished_run"), "{line}");
     }
 }
 

@@ -97,7 +97,7 @@ fn a_figure_that_cannot_be_drawn_says_why_and_one_that_was_overridden_goes() {
     let place = Place::new();
     place.file("clients.toml", &EXPERIMENT.replace("x = \"records\"", "x = \"clients\""));
     let why = ["figure.x", "'clients' is 1 throughout", "sweeps records (3 values)"];
-    place.fails("run clients.toml", &why);
+    place.refuses("run clients.toml", &why);
     assert!(!place.path().join("assay-results").exists(), "nothing ran");
 
     place.file("figure.toml", EXPERIMENT);

@@ -78,7 +78,7 @@ fn everything_of_one_system_is_told() {
     ] {
         assert!(finished.stdout.contains(part), "{part}\n{finished}");
     }
-    place.fails("systems sqlit", &["sqlit", "assay systems"]);
+    place.refuses("systems sqlit", &["sqlit", "assay systems"]);
 }
 
 #[test]

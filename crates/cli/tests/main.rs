@@ -5,6 +5,7 @@
 //! skipped and says so in a line that begins with `skipped:`.
 
 mod bad_input;
+mod closed;
 mod commands;
 mod common;
 mod compare;
@@ -14,6 +15,7 @@ mod full_disk;
 mod generated;
 mod properties;
 mod report;
+mod secrets;
 mod serve;
 mod servers;
 mod sins;

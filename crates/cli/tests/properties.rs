@@ -82,11 +82,11 @@ fn without_an_operation_count_the_time_counts() {
 fn an_unknown_property_is_named_with_its_place_and_the_nearest_known() {
     let place = Place::new();
     place.file("typo", "recordcount=10\nreadpropotion=1\n");
-    place.fails("run -P typo", &["typo", "2", "'readpropotion'", "'readproportion'"]);
-    place.fails("run -p recordcont=10", &["'recordcont'", "'recordcount'"]);
-    place.fails("run -p recordcount=many", &["recordcount", "many"]);
-    place.fails("run -p recordcount", &["recordcount", "="]);
-    place.fails("run -P nowhere", &["nowhere", "No such file"]);
+    place.refuses("run -P typo", &["typo", "2", "'readpropotion'", "'readproportion'"]);
+    place.refuses("run -p recordcont=10", &["'recordcont'", "'recordcount'"]);
+    place.refuses("run -p recordcount=many", &["recordcount", "many"]);
+    place.refuses("run -p recordcount", &["recordcount", "="]);
+    place.refuses("run -P nowhere", &["nowhere", "No such file"]);
     assert!(!place.path().join("assay-results").exists(), "nothing ran");
 }
 

@@ -77,17 +77,17 @@ fn several_runs_make_one_report() {
     let html = place.succeeds(&format!("report {runs} -o -")).stdout;
     assert_eq!(html.as_bytes(), fs::read(place.path().join("other.html")).unwrap());
 
-    place.fails("report one/latest two/latest one/latest", &["named before", "once"]);
+    place.refuses("report one/latest two/latest one/latest", &["named before", "once"]);
 }
 
 #[test]
 fn what_is_no_run_or_cannot_be_written_is_told() {
     let place = Place::new();
-    place.fails("report", &["there is no run in assay-results", "assay run"]);
-    place.fails("report nowhere", &["nowhere", "no such folder"]);
-    place.fails("report data", &["data", "no run.json"]);
+    place.refuses("report", &["there is no run in assay-results", "assay run"]);
+    place.refuses("report nowhere", &["nowhere", "no such folder"]);
+    place.refuses("report data", &["data", "no run.json"]);
     place.succeeds(&format!("run ycsb/c -s memory {TINY} --repeats 1 -q"));
-    place.fails("report assay-results", &["name one of them", "latest"]);
+    place.refuses("report assay-results", &["name one of them", "latest"]);
     place.fails("report -o gone/report.html", &["gone/report.html", "--output"]);
     place.fails("report -o data", &["data", "--output"]);
     assert_eq!(place.leftovers(), Vec::<std::path::PathBuf>::new());
@@ -96,7 +96,7 @@ fn what_is_no_run_or_cannot_be_written_is_told() {
     for record in place.record_files() {
         fs::remove_file(record).unwrap();
     }
-    place.fails(&format!("report {}", run.display()), &["no trial that ended"]);
+    place.refuses(&format!("report {}", run.display()), &["no trial that ended"]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_run_that_is_not_over_is_reported_and_said_to_be() {
     let text = fs::read_to_string(&header).unwrap();
     fs::write(&header, text.replace("\"finished\"", "\"running\"")).unwrap();
     let written = place.succeeds("report");
-    written.says(&["is not over", "the report has what there is"]);
+    written.says(&["was killed", "the trials that ended"]);
     let report = data(&place.only_run().join("report.html"));
     let told = report["caveats"].as_array().unwrap();
     assert!(told.iter().any(|caveat| caveat["code"] == "unfinished_run"), "{told:?}");

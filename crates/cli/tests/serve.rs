@@ -342,7 +342,7 @@ fn a_token_that_was_chosen_is_asked_for_and_not_printed() {
     let bearer = "Authorization: Bearer chosen-by-somebody";
     served.ask_as(&served.address, "/", &[bearer]).says(200, &[]);
     served.end();
-    place.fails("serve --token short", &["at least 16", "--token"]);
+    place.refuses("serve --token short", &["at least 16", "--token"]);
 }
 
 #[test]
@@ -423,12 +423,12 @@ fn ctrl_c_ends_it_though_somebody_listens_or_has_half_asked() {
 #[test]
 fn what_cannot_be_served_is_told() {
     let place = Place::new();
-    place.fails("serve", &["assay-results", "no such folder", "assay run", "--results"]);
+    place.refuses("serve", &["assay-results", "no such folder", "assay run", "--results"]);
     place.file("file", "");
-    place.fails("serve --results file", &["file", "no folder", "--results"]);
+    place.refuses("serve --results file", &["file", "no folder", "--results"]);
     place.succeeds(&format!("run ycsb/c -s memory {TINY} --repeats 1"));
     let run = place.only_run();
-    place.fails(&format!("serve --results {}", run.display()), &["it is a run", "--results"]);
+    place.refuses(&format!("serve --results {}", run.display()), &["it is a run", "--results"]);
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = taken.local_addr().unwrap().port();
     let address = format!("127.0.0.1:{port}");

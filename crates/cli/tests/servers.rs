@@ -181,7 +181,7 @@ fn a_server_that_was_there_keeps_its_keys_and_its_secret() {
         .find(|file| file.to_string_lossy().contains("redis"))
         .unwrap();
     let rerun = format!("rerun {} --results again", record.display());
-    let refused = place.fails(&rerun, &["passwords are not stored", "--url"]);
+    let refused = place.refuses(&rerun, &["passwords are not stored", "--url"]);
     let url = redis.system().replacen("redis=", "", 1);
     let again = place.succeeds(&format!("{rerun} --url {url}"));
     untouched(&mut redis);

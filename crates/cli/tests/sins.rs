@@ -183,7 +183,7 @@ fn a_wrong_answer_that_was_right_again_when_it_ended_is_not_forgotten() {
 fn a_retry_of_inserts_is_refused() {
     let place = Place::new();
     let words = "run -p core_workload_insertion_retry_limit=3 -p recordcount=10 -s memory";
-    place.fails(words, &["core_workload_insertion_retry_limit=3", "twice"]);
+    place.refuses(words, &["core_workload_insertion_retry_limit=3", "twice"]);
     place.succeeds("plan -p core_workload_insertion_retry_limit=0 -p recordcount=10 -s memory");
 }
 

@@ -5,6 +5,8 @@ use std::{borrow::Cow, fmt, str::FromStr, time::Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::number;
+
 /// How long a phase lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -18,10 +20,15 @@ impl FromStr for Extent {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Extent, String> {
-        match text.replace('_', "").parse() {
-            Ok(operations) => Ok(Extent::Operations(operations)),
-            Err(_) => parse_duration(text).map(Extent::Time),
+        if let Ok(operations) = number::whole(text) {
+            return Ok(Extent::Operations(operations));
         }
+        parse_duration(text).map(Extent::Time).map_err(|_| {
+            format!(
+                "'{text}' is neither a number of operations nor a time: write for example 20000, \
+                 1e6, 500ms or 2s"
+            )
+        })
     }
 }
 
@@ -153,6 +160,7 @@ mod tests {
             assert_eq!(serde_json::from_value::<Extent>(shown).unwrap(), extent, "{text}");
         }
         assert_eq!("1_000".parse(), Ok(Extent::Operations(1000)));
+        assert_eq!("1e6".parse(), Ok(Extent::Operations(1_000_000)));
         for wrong in ["", "-2s", "2 parsecs", "fast"] {
             assert!(wrong.parse::<Extent>().is_err(), "{wrong}");
         }

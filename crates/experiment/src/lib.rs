@@ -9,6 +9,7 @@
 pub mod builtin;
 pub mod extent;
 pub mod figure;
+pub mod number;
 pub mod plan;
 mod resolve;
 mod resolve_system;
@@ -17,6 +18,7 @@ pub mod spec;
 pub mod system_name;
 #[cfg(test)]
 mod testing;
+mod unknown_field;
 
 pub use extent::Extent;
 pub use figure::FigureSpec;

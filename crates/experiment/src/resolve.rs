@@ -10,7 +10,7 @@ use crate::{
     extent::{Extent, Time},
     figure,
     plan::{Cell, Extras, Mode, Plan, PlanError, Repeats},
-    resolve_system::{check_durability, distinct_labels, resolve_system},
+    resolve_system::{check_durability, resolve_systems},
     resolve_workload::{Group, resolve_workloads},
     spec::{AutoWord, OneOrMany, Placement, RepeatsSpec, Spec, SystemSpec, Transport},
 };
@@ -75,8 +75,7 @@ fn expand(spec: Spec, groups: Vec<Group>) -> Result<Vec<Cell>, PlanError> {
         None => vec![SystemSpec::Name("null".into()), SystemSpec::Name("slik".into())],
         Some(systems) => systems,
     };
-    let systems = systems.into_iter().map(resolve_system).collect::<Result<Vec<_>, _>>()?;
-    let systems = distinct_labels(systems)?;
+    let systems = resolve_systems(systems)?;
     let workloads: Vec<_> = groups.into_iter().flat_map(|group| group.workloads).collect();
     let clients = spec.clients.unwrap_or(OneOrMany(vec![default::CLIENTS])).0;
     let records: Vec<Option<u64>> = match spec.records {
@@ -109,6 +108,10 @@ fn expand(spec: Spec, groups: Vec<Group>) -> Result<Vec<Cell>, PlanError> {
         if empty {
             return Err(bad(field, "the list is empty"));
         }
+    }
+    let timeout = spec.timeout.unwrap_or(Time(default::TIMEOUT));
+    if timeout.0.is_zero() {
+        return Err(bad("timeout", "an operation takes some time, as in \"10s\""));
     }
     if clients.contains(&0) {
         return Err(bad("clients", "0 clients do nothing; use at least 1"));
@@ -158,7 +161,7 @@ fn expand(spec: Spec, groups: Vec<Group>) -> Result<Vec<Cell>, PlanError> {
                             placement: spec.placement.unwrap_or(Placement::Split),
                             turns: spec.turns.unwrap_or_default(),
                             transport: spec.transport.unwrap_or(Transport::Tcp),
-                            timeout: spec.timeout.unwrap_or(Time(default::TIMEOUT)),
+                            timeout,
                             seed: spec.seed.unwrap_or(default::SEED),
                             verify: spec.verify.unwrap_or(false),
                             unsupported: None,
@@ -278,6 +281,8 @@ mod tests {
             ("clients = []", "clients"),
             ("repeats = 0", "repeats"),
             ("operations = 0", "operations"),
+            ("duration = \"0s\"", "2s"),
+            ("timeout = \"0s\"", "timeout: an operation takes some time, as in \"10s\""),
             ("operations = 5\nduration = \"1s\"", "operations"),
             ("rate = -1.0", "rate"),
             ("arrivals = \"poisson\"", "rate"),
@@ -288,10 +293,12 @@ mod tests {
             ("systems = [\"memory\", \"memory\"]", "memory@a"),
             ("workloads = [\"ycsb/z\"]", "ycsb/a"),
             ("systems = [\"memory\"]\ndurability = \"synced\"", "none"),
-            ("workloads = [{ name = \"w\", with = { field_cuont = 3 } }]", "field_cuont"),
+            ("workloads = [{ name = \"w\", with = { field_cuont = 3 } }]", "`field_count`?"),
+            ("systems = [\"redis=redis://u:1\", \"2hunter@h\"]", "%2C"),
         ] {
             let error = plan(toml).unwrap_err();
             assert!(error.contains(named), "{toml}: {error}");
+            assert!(!error.contains("hunter"), "{toml}: {error}");
         }
     }
 

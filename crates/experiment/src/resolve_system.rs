@@ -34,7 +34,29 @@ pub(crate) fn find_layout(
     })
 }
 
-pub(crate) fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> {
+/// The systems of an experiment, in order.
+pub(crate) fn resolve_systems(specs: Vec<SystemSpec>) -> Result<Vec<SystemPlan>, PlanError> {
+    let mut systems: Vec<SystemPlan> = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let follows_url =
+            matches!(systems.last(), Some(SystemPlan { target: TargetPlan::Attach { .. }, .. }));
+        let ends_url = matches!(&spec, SystemSpec::Name(text) if text.contains('@'));
+        systems.push(resolve_system(spec).map_err(|error| {
+            match follows_url && ends_url {
+            // It may be the rest of a password: nothing of it is shown.
+            true => PlanError::BadSystem(
+                "what follows the comma after an address names no system: if the comma is part of \
+                 the password, write %2C for it"
+                    .to_owned(),
+            ),
+            false => error,
+        }
+        })?);
+    }
+    distinct_labels(systems)
+}
+
+fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> {
     let name = match spec {
         SystemSpec::Name(text) => text.parse().map_err(PlanError::BadSystem)?,
         SystemSpec::Table(table) => SystemName {
@@ -90,7 +112,7 @@ pub(crate) fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> 
     })
 }
 
-pub(crate) fn distinct_labels(systems: Vec<SystemPlan>) -> Result<Vec<SystemPlan>, PlanError> {
+fn distinct_labels(systems: Vec<SystemPlan>) -> Result<Vec<SystemPlan>, PlanError> {
     for (i, system) in systems.iter().enumerate() {
         if systems[..i].iter().any(|other| other.label == system.label) {
             return Err(PlanError::BadSystem(format!(

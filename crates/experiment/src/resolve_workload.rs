@@ -9,6 +9,7 @@ use crate::{
     builtin,
     plan::{Extras, PlanError},
     spec::{WorkloadSpec, WorkloadTable},
+    unknown_field::with_nearest,
 };
 
 /// The workloads of one entry of an experiment: several if it sweeps.
@@ -59,7 +60,9 @@ fn resolve_workload(spec: WorkloadSpec) -> Result<Group, PlanError> {
                 let mut parameters = common.clone();
                 parameters
                     .extend(step.values.into_iter().map(|(name, v)| (name.clone(), v.clone())));
-                let workload = parameters.try_into().map_err(|error| bad(error.to_string()))?;
+                let workload = parameters.try_into().map_err(|error: toml::de::Error| {
+                    bad(with_nearest(error.to_string().trim_end()))
+                })?;
                 workloads.push((step.name, workload));
             }
             Ok(Group { name: table.name, workloads })

@@ -19,9 +19,11 @@ const SECRET_NAMES: [&str; 10] = [
 ];
 
 /// The text with every password replaced by [`REDACTED`]: in `scheme://user:password@host`, in
-/// `password=…` (also as a URL's parameter, in quotes or with a colon) and in `--password …`.
+/// `password=…` (also as a URL's parameter, in quotes, with a colon, or with mistakes between them
+/// that make it no setting) and in `--password …`.
 ///
-/// A password in a URL may hold anything but a blank and another URL's `://`.
+/// A password in a URL may hold anything but another URL's `://`; a blank only if no number precedes
+/// it, or it would be the port.
 pub fn redact(text: &str) -> String {
     redact_named(&redact_urls(text))
 }
@@ -52,7 +54,15 @@ fn redact_urls(text: &str) -> String {
             Some((user, _)) => out.extend([user, ":", REDACTED, host]),
             None => out.push_str(url),
         }
-        rest = remaining;
+        // Cut at a blank within the password: what follows to the '@' is the rest of it.
+        let cut = !login.is_empty() && host.is_empty();
+        rest = match remaining.find(['@', '\n', '"', '\'']) {
+            Some(at) if cut && remaining[at..].starts_with('@') => {
+                let word = remaining[at..].split(char::is_whitespace).next().unwrap_or_default();
+                &remaining[at + word.rfind('@').unwrap_or_default()..]
+            }
+            _ => remaining,
+        };
     }
     out.push_str(rest);
     out
@@ -105,24 +115,44 @@ fn redact_named(text: &str) -> String {
 fn after_separator(after: &str, option: bool) -> Option<&str> {
     // The name may stand in quotes of its own, as in JSON.
     let trimmed = after.strip_prefix(['"', '\'']).unwrap_or(after).trim_start();
+    let between = |c: char| c.is_whitespace() || matches!(c, '=' | ':');
     match trimmed.strip_prefix(['=', ':']) {
-        Some(value) => Some(value.trim_start()),
+        Some(value) => Some(value.trim_start_matches(between)),
+        // A setting that lacks its separator.
+        None if trimmed.starts_with(['"', '\'']) => Some(trimmed),
         None if option && after.starts_with(' ') => Some(trimmed).filter(|v| !v.starts_with('-')),
         None => None,
     }
 }
 
-/// The length of a value: to the closing quote, or to the end of the word or list item.
+/// The length of a value: to the closing quote or bracket, or to the end of the word or list item.
 fn value_length(value: &str) -> usize {
+    let to_the = |closing: &str, from: usize| {
+        value[from..].find(closing).map_or(value.len(), |found| from + found + closing.len())
+    };
     match value.chars().next() {
-        Some(quote @ ('"' | '\'')) => {
-            value[1..].find(quote).map_or(value.len(), |closing| closing + 2)
-        }
+        Some('"') if value.starts_with(r#"""""#) => to_the(r#"""""#, 3),
+        Some('\'') if value.starts_with("'''") => to_the("'''", 3),
+        Some(quote @ ('"' | '\'')) => closing_quote(&value[1..], quote) + 1,
+        Some('[') => to_the("]", 1),
+        Some('{') => to_the("}", 1),
         _ => {
             let ends = |c: char| ends_a_word(c) || matches!(c, '&' | ',' | ';' | '}' | ')');
             value.find(ends).unwrap_or(value.len())
         }
     }
+}
+
+/// Where the text after `quote` ends, the closing quote included. One behind a backslash is part of
+/// the text.
+fn closing_quote(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    let closing = text.find(|c| {
+        let closes = c == quote && !escaped;
+        escaped = c == '\\' && !escaped;
+        closes
+    });
+    closing.map_or(text.len(), |closing| closing + 1)
 }
 
 #[cfg(test)]
@@ -181,12 +211,34 @@ mod tests {
     }
 
     #[test]
+    fn a_mistake_about_a_password_does_not_show_it() {
+        for (text, redacted) in [
+            ("requirepass \"hun ter2\"", "requirepass ***"),
+            ("\"requirepass\" 'hunter2', zz = 1", "\"requirepass\" ***, zz = 1"),
+            ("requirepass == \"hunter2\" ]", "requirepass == *** ]"),
+            ("requirepass = \"hun\\\"ter2\", zz = 1", "requirepass = ***, zz = 1"),
+            ("requirepass = \"\"\"hunter2\"\"\", zz = 1", "requirepass = ***, zz = 1"),
+            ("requirepass = '''hun'ter2''', zz = 1", "requirepass = ***, zz = 1"),
+            ("requirepass = \"hunter2, zz = 1", "requirepass = ***"),
+            ("requirepass = [\"hun\", \"ter2\"], zz = 1", "requirepass = ***, zz = 1"),
+            ("requirepass = { is = \"hunter2\" }, zz = 1", "requirepass = ***, zz = 1"),
+            ("url = \"redis://:hun ter2@h:1\", zz", "url = \"redis://:***@h:1\", zz"),
+            ("redis://u:hun ter@2@h 1", "redis://u:***@h 1"),
+            ("'redis://u:hun' and 'b@c'", "'redis://u:*** and 'b@c'"),
+        ] {
+            assert_eq!(redact(text), redacted);
+        }
+    }
+
+    #[test]
     fn redacting_twice_changes_nothing_more() {
         for text in [
             "redis://u:p@h password='x y'",
             "--password a --secret b",
             "é://ü:ß@π",
             "redis://pwd:?x<and more",
+            "redis://a:b c@d@e f@g",
+            "redis://:hun ter2@h requirepass = [\"x\"] password \"y\"",
         ] {
             assert_eq!(redact(&redact(text)), redact(text));
         }

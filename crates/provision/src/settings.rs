@@ -100,6 +100,22 @@ impl Settings {
     }
 }
 
+impl Recipe {
+    /// Refuses settings that the server cannot be started with at this level: what Assay decides
+    /// itself, what is no setting's name. Others the server itself may still refuse.
+    ///
+    /// # Errors
+    /// [`StartError::Setting`], or [`StartError::Durability`] if the product has no such level.
+    pub fn check_settings(
+        &'static self,
+        durability: Durability,
+        given: &BTreeMap<String, String>,
+        transport: Transport,
+    ) -> Result<(), StartError> {
+        Settings::resolve(self, level(self, durability)?, given, transport).map(drop)
+    }
+}
+
 fn known(recipe: &Recipe) -> String {
     recipe.settings.iter().map(|setting| setting.name).collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,7 @@
 //! Bringing a cell's store up: a folder, a fresh server or an address, and the opened system.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -12,7 +13,7 @@ use assay_measure::{
     resources::{self, ProcessTree},
 };
 use assay_model::Endpoint;
-use assay_provision::{Folder, Folders, Launch, Server, Warden};
+use assay_provision::{Folder, Folders, Launch, Recipe, Server, StartError, Warden};
 use assay_systems::{
     Opening, Place, Session, System, SystemError, Target, WireClient, blocking::Blocking,
 };
@@ -47,12 +48,7 @@ impl Deployed {
     /// Brings up the store of `cell`.
     pub fn bring_up(cell: &Cell, ground: &Ground, cores: &Cores) -> Result<Deployed, TrialError> {
         let driver = cell.driver();
-        let (driver_settings, server_settings) = cell
-            .system
-            .settings
-            .clone()
-            .into_iter()
-            .partition(|(name, _)| driver.has_setting(name));
+        let (driver_settings, server_settings) = settings(cell);
         let (mut server, mut folder) = (None, None);
         let target = match &cell.system.target {
             TargetPlan::Embedded => {
@@ -62,18 +58,13 @@ impl Deployed {
                 Target::Embedded { data_dir }
             }
             TargetPlan::Launch { recipe } => {
-                let recipe = assay_provision::recipe(recipe)
-                    .expect("a driver names a recipe that exists; a test sees to it");
-                let installed = assay_provision::require(recipe, &ground.folders)?;
+                let installed = assay_provision::require(self::recipe(recipe), &ground.folders)?;
                 let started = assay_provision::start(Launch {
                     installed: &installed,
                     warden: ground.warden.clone(),
                     ready_timeout: READY_TIMEOUT,
                     durability: cell.durability,
-                    transport: match cell.transport {
-                        Transport::Tcp => assay_provision::Transport::Tcp,
-                        Transport::Unix => assay_provision::Transport::Unix,
-                    },
+                    transport: transport(cell),
                     settings: server_settings,
                     cpus: (!cores.server.is_empty()).then(|| cores.server.clone()),
                     parent_folder: ground.data_folder.clone(),
@@ -160,6 +151,42 @@ impl Deployed {
             folder.close()?;
         }
         Ok(removed?)
+    }
+}
+
+/// Refuses a setting of a server that the server cannot be started with, as far as that is known
+/// before, and any of a server that runs already: nobody would set it.
+pub fn check_settings(cell: &Cell) -> Result<(), StartError> {
+    let (_, server_settings) = settings(cell);
+    match (&cell.system.target, server_settings.keys().next()) {
+        (TargetPlan::Launch { recipe }, _) => {
+            self::recipe(recipe).check_settings(cell.durability, &server_settings, transport(cell))
+        }
+        (TargetPlan::Attach { .. }, Some(setting)) => Err(StartError::Setting {
+            name: cell.driver().name,
+            setting: setting.clone(),
+            why: "a server that runs already has its own; leave this one out, or leave the URL \
+                  out and Assay starts one"
+                .to_owned(),
+        }),
+        (TargetPlan::Attach { .. } | TargetPlan::Embedded, _) => Ok(()),
+    }
+}
+
+/// The settings of the driver, and those of the server.
+fn settings(cell: &Cell) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    let driver = cell.driver();
+    cell.system.settings.clone().into_iter().partition(|(name, _)| driver.has_setting(name))
+}
+
+fn recipe(name: &str) -> &'static Recipe {
+    assay_provision::recipe(name).expect("a driver names a recipe that exists; a test sees to it")
+}
+
+fn transport(cell: &Cell) -> assay_provision::Transport {
+    match cell.transport {
+        Transport::Tcp => assay_provision::Transport::Tcp,
+        Transport::Unix => assay_provision::Transport::Unix,
     }
 }
 

@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::{
     TrialError,
     agreement::Agreement,
-    deploy::Ground,
+    deploy::{self, Ground},
     record,
     trial::{self, Setting, Stage},
     turns::{self, Seat},
@@ -49,9 +49,17 @@ pub enum RunError {
     /// A server that the plan needs is not on this machine.
     #[error(transparent)]
     Find(#[from] assay_provision::FindError),
+    /// A server that the plan needs cannot be started with the settings given.
+    #[error(transparent)]
+    Settings(#[from] assay_provision::StartError),
     /// A record cannot be written.
     #[error(transparent)]
     Results(#[from] ResultsError),
+}
+
+/// Checks the settings that servers are to be started with, before anything starts.
+pub fn check_settings(plan: &Plan) -> Result<(), RunError> {
+    plan.cells.iter().try_for_each(deploy::check_settings).map_err(RunError::Settings)
 }
 
 /// Looks for every server that the plan needs, before anything starts.

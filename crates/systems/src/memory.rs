@@ -124,6 +124,7 @@ impl System for Memory {
             return Err(SystemError::AlreadyThere {
                 system: DRIVER.name.into(),
                 what: "the table".into(),
+                next: crate::system::REMOVE_OR_RENAME,
             });
         }
         Ok(())

@@ -131,6 +131,9 @@ pub struct Identity {
     pub settings: Vec<(String, String)>,
 }
 
+/// What can be done about a table that is there already, in a system that has tables.
+pub(crate) const REMOVE_OR_RENAME: &str = "remove it, or choose another name with --table";
+
 /// Why a store cannot be used. An error of a single operation is an
 /// [`Outcome`] instead.
 #[derive(Debug, Error)]
@@ -159,15 +162,14 @@ pub enum SystemError {
         why: String,
     },
     /// The table is there already.
-    #[error(
-        "{system} already holds {what}; Assay leaves what it did not create: remove it, or choose \
-         another name with --table"
-    )]
+    #[error("{system} already holds {what}; Assay leaves what it did not create: {next}")]
     AlreadyThere {
         /// The system's name.
         system: String,
         /// What was found.
         what: String,
+        /// What its user can do, as in [`REMOVE_OR_RENAME`].
+        next: &'static str,
     },
     /// A setting is unknown or has a bad value.
     #[error("{system}: setting '{setting}': {why}")]

@@ -185,6 +185,9 @@ fn keys_of_others_on_a_redis_server_are_left_alone() {
         let system = redis(layout).open(server.target(), &one_field());
         let error = system.prepare().unwrap_err();
         assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
+        let told = error.to_string();
+        assert!(told.contains("2 keys, ") && told.contains("another database"), "{told}");
+        assert!(!told.contains("--table"), "it has no effect: {told}");
         system.remove().unwrap();
     }
     let system = redis("hash").open(server.target(), &one_field());
@@ -212,6 +215,11 @@ fn a_table_of_redis_that_another_run_made_is_left_alone() {
     let system = redis("hash").open(server.target(), &one_field());
     let error = system.prepare().unwrap_err();
     assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
+    let told = error.to_string();
+    assert!(told.contains("'_indices'") && told.contains("another database"), "{told}");
+    assert!(!told.contains("--table"), "it has no effect: {told}");
+    let alone = redis("string").open(server.target(), &one_field());
+    assert!(alone.prepare().unwrap_err().to_string().contains("1 key, "));
     system.remove().unwrap();
     server.answers("ZCARD _indices", ":1");
 }
@@ -295,6 +303,9 @@ fn items_of_others_on_a_memcached_server_are_left_alone() {
     let system = memcached().open(server.target(), &one_field());
     let error = system.prepare().unwrap_err();
     assert!(matches!(error, SystemError::AlreadyThere { .. }), "{error}");
+    let told = error.to_string();
+    assert!(told.contains("1 item, ") && told.contains("flush_all"), "{told}");
+    assert!(!told.contains("--table"), "it has no effect: {told}");
     system.remove().unwrap();
     server.answers("mg theirs v", "VA 2\r\nhi");
 }

@@ -2,21 +2,25 @@
 
 use std::{io::Write, process::ExitCode};
 
-use anyhow::bail;
 use assay_results::{Across, Run, compare as comparisons};
 
-use crate::args::CompareArguments;
+use super::unfinished;
+use crate::{
+    args::CompareArguments,
+    mistake::{OrMistake, mistaken},
+    speech::out,
+};
 
 /// The exit status when something is slower, or fails.
 const WORSE: u8 = 3;
 
 /// Compares two runs, or two systems.
 pub fn compare(arguments: CompareArguments) -> anyhow::Result<ExitCode> {
-    let run_a = Run::open(&arguments.run_a)?;
+    let run_a = Run::open(&arguments.run_a).or_mistake()?;
     let run_b = match (&arguments.run_b, &arguments.across) {
-        (Some(run_b), _) => Run::open(run_b)?,
+        (Some(run_b), _) => Run::open(run_b).or_mistake()?,
         (None, Some(_)) => run_a.clone(),
-        (None, None) => bail!(
+        (None, None) => mistaken!(
             "one run can only be compared with another, or two of its systems with --across A B"
         ),
     };
@@ -24,16 +28,24 @@ pub fn compare(arguments: CompareArguments) -> anyhow::Result<ExitCode> {
         Some([a, b]) => Across::Systems { a, b },
         _ => Across::SameSystem,
     };
+    if let Across::Systems { a, b } = across {
+        check_has(&run_a, a)?;
+        check_has(&run_b, b)?;
+    }
     let compared = comparisons(&run_a, &run_b, across);
     if compared.matched.is_empty() {
-        bail!(
+        mistaken!(
             "the runs have no trial in common: the first has {}; the second {}; compare different \
              systems with --across A B",
-            compared.only_in_a.join(", "),
-            compared.only_in_b.join(", ")
+            listed(&compared.only_in_a),
+            listed(&compared.only_in_b)
         );
     }
-    let mut out = std::io::stdout().lock();
+    unfinished::say_of(&run_a);
+    if run_b.header.id != run_a.header.id {
+        unfinished::say_of(&run_b);
+    }
+    let mut out = out();
     if arguments.json {
         for comparison in &compared.matched {
             writeln!(out, "{}", serde_json::to_string(comparison)?)?;
@@ -47,4 +59,25 @@ pub fn compare(arguments: CompareArguments) -> anyhow::Result<ExitCode> {
         true => ExitCode::from(WORSE),
         false => ExitCode::SUCCESS,
     })
+}
+
+/// Refuses a system that the run has no trial of.
+fn check_has(run: &Run, system: &str) -> anyhow::Result<()> {
+    let mut has: Vec<&str> = Vec::new();
+    for trial in &run.trials {
+        if !has.contains(&trial.system.as_str()) {
+            has.push(&trial.system);
+        }
+    }
+    if has.contains(&system) {
+        return Ok(());
+    }
+    mistaken!("the run {} has no system '{system}': it has {}", run.path.display(), listed(&has))
+}
+
+fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", "),
+    }
 }

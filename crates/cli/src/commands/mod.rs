@@ -12,3 +12,4 @@ pub mod run;
 pub mod serve;
 pub mod show;
 pub mod systems;
+pub mod unfinished;

@@ -2,23 +2,27 @@
 
 use std::{io::Write, process::ExitCode};
 
-use assay_experiment::{Extent, Mode, Repeats, extent::show_duration};
+use assay_experiment::{Cell, Extent, Mode, Plan, Repeats, extent::show_duration};
 use assay_model::Figure;
 
 use super::resolve;
-use crate::args::{Format, RunArguments};
+use crate::{
+    args::{Format, RunArguments},
+    speech::{out, say},
+};
 
 /// Prints the plan.
 pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
-    let format = arguments.output.format();
-    let (plan, notes) = resolve::plan_of(arguments)?;
-    let mut out = std::io::stdout().lock();
+    let RunArguments { experiment, overrides, properties, output } = arguments;
+    let format = output.format();
+    let (plan, notes) = resolve::plan(experiment, overrides, properties)?;
+    let mut out = out();
     if format == Format::Json {
         writeln!(out, "{}", serde_json::to_string_pretty(&plan)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     for note in notes {
-        eprintln!("assay: {note}");
+        say!("assay: {note}");
     }
     writeln!(out, "{}", plan.title)?;
     if let Some(question) = &plan.question {
@@ -58,25 +62,47 @@ pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}", figure_line(figure))?;
     }
     let round = plan.round_estimate();
+    let count = plan.cells.iter().filter(|cell| cell.unsupported.is_none()).count();
+    let trials = format!("{count} trial{}", if count == 1 { "" } else { "s" });
     writeln!(out)?;
     match plan.repeats {
         Repeats::Count(count) => writeln!(
             out,
-            "{} trials, {count} times each: about {}",
-            plan.cells.len(),
+            "{trials}, {} each: about {}",
+            if count == 1 { "once".to_owned() } else { format!("{count} times") },
             rough(round.saturating_mul(count))
         )?,
         Repeats::Auto { least, most, precision, budget } => writeln!(
             out,
-            "{} trials, {least} to {most} times each until every throughput is known to ±{:.1} %, \
-             at most {}: about {} a round",
-            plan.cells.len(),
+            "{trials}, {least} to {most} times each until {} known to ±{:.1} %, at most {}: about \
+             {} a round",
+            aim(&plan),
             precision * 100.0,
             show_duration(budget.0),
             rough(round),
         )?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What automatic repeats go on for, as the runner decides it: systems on the same load are known by
+/// how they compare with the fastest, a system alone by itself.
+fn aim(plan: &Plan) -> &'static str {
+    let (mut alone, mut several) = (false, false);
+    for load in plan.cells.chunk_by(Cell::same_load) {
+        let running = || load.iter().filter(|cell| cell.unsupported.is_none());
+        let only = running().count() == 1;
+        match running().filter(|cell| only || !cell.stores_nothing()).count() {
+            0 => {}
+            1 => alone = true,
+            _ => several = true,
+        }
+    }
+    match (alone, several) {
+        (_, false) => "every throughput is",
+        (false, true) => "every system's ratio to the fastest is",
+        (true, true) => "every system's ratio to the fastest, and the throughput of one alone, is",
+    }
 }
 
 /// What will be drawn, and beside what.

@@ -8,9 +8,14 @@ use std::{
 
 use anyhow::bail;
 use assay_report::page::{self, Report};
-use assay_results::{Run, RunStatus, write_file};
+use assay_results::{Run, write_file};
 
-use crate::args::ReportArguments;
+use super::unfinished;
+use crate::{
+    args::ReportArguments,
+    mistake::{OrMistake, mistaken},
+    speech::out,
+};
 
 /// The report of one run, in its folder.
 const IN_A_RUN: &str = "report.html";
@@ -21,31 +26,29 @@ const OF_SEVERAL: &str = "assay-report.html";
 pub fn report(arguments: ReportArguments) -> anyhow::Result<ExitCode> {
     let mut runs: Vec<Run> = Vec::new();
     for path in &arguments.runs {
-        let run = Run::open(path)?;
+        let run = Run::open(path).or_mistake()?;
         if runs.iter().any(|other| other.header.id == run.header.id) {
-            bail!("{} was named before: name each run once", path.display());
+            mistaken!("{} was named before: name each run once", path.display());
         }
         if run.trials.is_empty() && run.header.failures.is_empty() {
-            bail!("{} has no trial that ended: there is nothing to report yet", run.path.display());
+            mistaken!(
+                "{} has no trial that ended: there is nothing to report yet",
+                run.path.display()
+            );
         }
         runs.push(run);
     }
-    for run in runs.iter().filter(|run| run.header.status != RunStatus::Finished) {
-        let how = match run.header.status {
-            RunStatus::Interrupted => "was interrupted",
-            _ => "is not over, or ended without a chance to say so",
-        };
-        eprintln!("assay: {} {how}: the report has what there is", run.path.display());
-    }
+    runs.iter().for_each(unfinished::say_of);
     if arguments.json {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{}", page::json(&Report::of(&runs)))?;
+        writeln!(out(), "{}", page::json(&Report::of(&runs)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let file = match (arguments.output, runs.as_slice()) {
         (Some(file), _) if file == Path::new("-") => {
             let html = page::render(&Report::of(&runs));
-            std::io::stdout().lock().write_all(html.as_bytes())?;
+            let mut out = out();
+            out.write_all(html.as_bytes())?;
+            out.flush()?;
             return Ok(ExitCode::SUCCESS);
         }
         (Some(file), _) => file,
@@ -53,7 +56,7 @@ pub fn report(arguments: ReportArguments) -> anyhow::Result<ExitCode> {
         (None, _) => PathBuf::from(OF_SEVERAL),
     };
     write(&runs, &file)?;
-    println!("{}", file.display());
+    writeln!(out(), "{}", file.display())?;
     Ok(ExitCode::SUCCESS)
 }
 

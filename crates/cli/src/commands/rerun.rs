@@ -5,12 +5,18 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use assay_experiment::{Cell, Plan, Repeats, TargetPlan, system_name};
 use assay_model::redact;
+use assay_runner::run as runner;
 
 use super::run::carry_out;
-use crate::args::RerunArguments;
+use crate::{args::RerunArguments, mistake::OrMistake};
 
 /// Repeats a trial: the same cell, the same seed.
 pub fn rerun(arguments: RerunArguments) -> anyhow::Result<ExitCode> {
+    let plan = plan(&arguments).or_mistake()?;
+    carry_out(&plan, &arguments.output)
+}
+
+fn plan(arguments: &RerunArguments) -> anyhow::Result<Plan> {
     let record = assay_results::read_trial(&arguments.record)?;
     let shown = arguments.record.display();
     let mut cell: Cell = serde_json::from_value(record.plan)
@@ -22,11 +28,11 @@ pub fn rerun(arguments: RerunArguments) -> anyhow::Result<ExitCode> {
     // The record's seed is that of its own round; a repeat begins with it.
     cell.seed = record.seed;
     if let TargetPlan::Attach { url, default_port, password } = &mut cell.system.target {
-        match arguments.url {
+        match &arguments.url {
             Some(given) => {
                 let endpoint =
-                    system_name::endpoint(&given, *default_port).map_err(anyhow::Error::msg)?;
-                *url = redact(&given);
+                    system_name::endpoint(given, *default_port).map_err(anyhow::Error::msg)?;
+                *url = redact(given);
                 *password = endpoint.password;
             }
             None if url.contains(":***@") => {
@@ -44,5 +50,6 @@ pub fn rerun(arguments: RerunArguments) -> anyhow::Result<ExitCode> {
         data_folder: None,
         figure: None,
     };
-    carry_out(&plan, &arguments.output)
+    runner::check_settings(&plan)?;
+    Ok(plan)
 }

@@ -10,6 +10,7 @@ use assay_experiment::{
     spec::{OneOrMany, SystemSpec, WorkloadSpec},
 };
 use assay_provision::Folders;
+use assay_runner::run as runner;
 use assay_systems::registry::DRIVERS;
 use assay_workload::{
     CoreWorkload,
@@ -17,10 +18,21 @@ use assay_workload::{
 };
 
 use super::systems::Found;
-use crate::args::{Overrides, Properties, RunArguments};
+use crate::{
+    args::{Overrides, Properties},
+    mistake::OrMistake,
+};
 
-/// The plan of a command line, and what the user should know of how it was read.
+/// The plan of `assay run` and `assay plan`, and what the user should know of how it was read.
 pub fn plan(
+    experiment: Option<String>,
+    overrides: Overrides,
+    properties: Properties,
+) -> anyhow::Result<(Plan, Vec<String>)> {
+    resolve(experiment, overrides, properties).or_mistake()
+}
+
+fn resolve(
     experiment: Option<String>,
     mut overrides: Overrides,
     properties: Properties,
@@ -50,12 +62,9 @@ pub fn plan(
         );
     }
     spec.systems = spec.systems.map(expand_all);
-    Ok((Plan::resolve(spec, extras)?, notes))
-}
-
-/// The plan of `assay run` and `assay plan`.
-pub fn plan_of(arguments: RunArguments) -> anyhow::Result<(Plan, Vec<String>)> {
-    plan(arguments.experiment, arguments.overrides, arguments.properties)
+    let plan = Plan::resolve(spec, extras)?;
+    runner::check_settings(&plan)?;
+    Ok((plan, notes))
 }
 
 fn experiment_spec(

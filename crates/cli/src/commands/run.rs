@@ -9,19 +9,21 @@ use std::{
     thread,
 };
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use assay_experiment::Plan;
 use assay_measure::file_system;
 use assay_model::Durability;
 use assay_provision::{Folders, Warden};
-use assay_report::{escape, escape_lines};
-use assay_results::{Run, RunFolder, RunHeader, export, json_line};
+use assay_report::escape;
+use assay_results::{Cell, Run, RunFolder, RunHeader, export, json_line};
 use assay_runner::{deploy::Ground, run as runner};
 
-use super::resolve;
+use super::{resolve, unfinished};
 use crate::{
     args::{Format, Output, RunArguments},
+    mistake::mistaken,
     progress::Progress,
+    speech::{out, say, told},
 };
 
 /// The exit status of an interrupted run, as shells have it for SIGINT.
@@ -32,7 +34,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let RunArguments { experiment, overrides, properties, output } = arguments;
     let (plan, notes) = resolve::plan(experiment, overrides, properties)?;
     if !output.quiet {
-        notes.iter().for_each(|note| eprintln!("assay: {}", escape_lines(note)));
+        notes.iter().for_each(|note| say!("assay: {note}"));
     }
     carry_out(&plan, &output)
 }
@@ -42,7 +44,7 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     check_something_can_run(plan)?;
     let on_disk = on_disk_if_promised(plan);
     if let Some((_, why)) = on_disk.as_ref().filter(|_| !output.quiet) {
-        eprintln!("assay: {why}");
+        say!("assay: {why}");
     }
     let on_disk = on_disk.map(|(folder, _)| Plan { data_folder: Some(folder), ..plan.clone() });
     let plan = on_disk.as_ref().unwrap_or(plan);
@@ -61,28 +63,30 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     progress.finish();
 
     let run = Run::open(&path)?;
-    show(&run, output.format(), Tables::IfNoFigure)?;
+    // What cannot be printed stands in the report all the same.
+    let shown = show(&run, output.format(), Tables::IfNoFigure);
     let page = leave_report(&run);
     if !output.quiet {
-        eprintln!("records: {}", path.display());
-        page.iter().for_each(|page| eprintln!("report: {}", page.display()));
+        say!("records: {}", path.display());
+        page.iter().for_each(|page| say!("report: {}", page.display()));
     }
     let report = report?;
     for (cell, error) in &report.failures {
         // Whoever saw the progress has seen why.
         match output.quiet {
-            true => eprintln!("assay: {}", escape_lines(&format!("{cell}: {error}"))),
-            false => eprintln!("assay: failed, as said above: {}", escape(cell)),
+            true => say!("assay: {cell}: {error}"),
+            false => say!("assay: failed, as said above: {}", escape(cell)),
         }
     }
     for disagreement in &report.disagreements {
-        eprintln!("assay: wrong answers: {}", escape_lines(disagreement));
+        say!("assay: wrong answers: {disagreement}");
     }
     if report.interrupted {
         let (kept, are) = (run.trials.len(), if run.trials.len() == 1 { " is" } else { "s are" });
-        eprintln!("assay: interrupted; {kept} trial{are} kept");
+        say!("assay: interrupted; {kept} trial{are} kept");
         return Ok(ExitCode::from(INTERRUPTED));
     }
+    shown?;
     Ok(match report.failures.is_empty() && report.disagreements.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
@@ -97,7 +101,7 @@ fn leave_report(run: &Run) -> Option<PathBuf> {
     }
     let page = super::report::place_in(run);
     let written = super::report::write(slice::from_ref(run), &page);
-    written.inspect_err(|error| eprintln!("assay: {error}")).ok().map(|()| page)
+    written.inspect_err(|error| say!("assay: {}", told(error))).ok().map(|()| page)
 }
 
 /// Whether a run that draws a figure shows its tables, too.
@@ -111,16 +115,16 @@ pub enum Tables {
 
 /// Prints a run in the format asked for.
 pub fn show(run: &Run, format: Format, tables: Tables) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = out();
     match format {
         Format::Ycsb => export::export(run, export::Format::Ycsb, &mut out)?,
         Format::Json => {
-            for cell in run.cells() {
+            for cell in cells_of(run) {
                 writeln!(out, "{}", json_line(&cell))?;
             }
         }
         Format::Table => {
-            let cells = run.cells();
+            let cells = cells_of(run);
             let (width, color) = (assay_report::terminal_width(), assay_report::color_wanted());
             let figure = run.figure()?;
             if figure.is_none() || tables == Tables::Always {
@@ -137,6 +141,15 @@ pub fn show(run: &Run, format: Format, tables: Tables) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The cells of a run, with what must be known of the run itself.
+fn cells_of(run: &Run) -> Vec<Cell> {
+    let mut cells = run.cells();
+    if let Some(caveat) = unfinished::caveat(run) {
+        cells.iter_mut().for_each(|cell| cell.caveats.push(caveat.clone()));
+    }
+    cells
 }
 
 fn ground(plan: &Plan) -> anyhow::Result<Ground> {
@@ -180,7 +193,7 @@ fn check_something_can_run(plan: &Plan) -> anyhow::Result<()> {
             reasons.push(reason);
         }
     }
-    bail!(
+    mistaken!(
         "there is nothing to run: {}; `assay systems` tells what each system can do",
         reasons.join("; ")
     )
@@ -191,7 +204,7 @@ fn check_data_folder(folder: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let shown: PathBuf = folder.into();
-    bail!("{} is no folder: choose another with --data-folder", shown.display())
+    mistaken!("{} is no folder: choose another with --data-folder", shown.display())
 }
 
 /// A flag that SIGINT, SIGTERM and SIGHUP set. A second signal ends the process at once; its
@@ -208,7 +221,7 @@ fn interruptible() -> anyhow::Result<Arc<AtomicBool>> {
     let mut signals = Signals::new(CAUGHT).context("cannot catch signals")?;
     thread::spawn(move || {
         if signals.forever().next().is_some() {
-            eprintln!("assay: stopping; once more ends it at once");
+            say!("assay: stopping; once more ends it at once");
         }
     });
     Ok(interrupt)

@@ -1,24 +1,30 @@
 //! `assay serve`: the runs of a results folder in the browser.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
+use std::{io::Write, process::ExitCode};
+
+use assay_serve::{ServeError, Server, Settings};
+
+use crate::{
+    args::ServeArguments,
+    mistake::OrMistake,
+    speech::{out, say},
 };
-
-use assay_serve::{Server, Settings};
-
-use crate::args::ServeArguments;
 
 /// Serves runs until somebody stops it.
 pub fn serve(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     let ServeArguments { results, listen, token, hosts } = arguments;
-    let server = Server::bind(Settings { results, listen, token, hosts })?;
-    let mut out = io::stdout().lock();
+    let server = match Server::bind(Settings { results, listen, token, hosts }) {
+        Err(error @ (ServeError::Folder { .. } | ServeError::Token { .. })) => {
+            return Err(error).or_mistake();
+        }
+        bound => bound?,
+    };
+    let mut out = out();
     writeln!(out, "{}", server.url())?;
     out.flush()?;
     drop(out);
     if server.is_open() {
-        eprintln!("assay: other machines can reach this, by plain HTTP, if they show the token");
+        say!("assay: other machines can reach this, by plain HTTP, if they show the token");
     }
     server.run()?;
     Ok(ExitCode::SUCCESS)

@@ -2,13 +2,12 @@
 
 use std::{io::Write, process::ExitCode};
 
-use anyhow::bail;
 use assay_model::Support;
 use assay_provision::{Folders, Installed};
 use assay_systems::{Driver, Place, registry::DRIVERS};
 use serde_json::json;
 
-use crate::args::SystemsArguments;
+use crate::{args::SystemsArguments, mistake::mistaken, speech::out};
 
 /// Lists the systems, briefly or in full.
 pub fn systems(arguments: SystemsArguments) -> anyhow::Result<ExitCode> {
@@ -17,7 +16,7 @@ pub fn systems(arguments: SystemsArguments) -> anyhow::Result<ExitCode> {
         true => DRIVERS.to_vec(),
         false => named(&arguments.names)?,
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = out();
     for driver in drivers {
         let found = Found::look(driver, &folders);
         if arguments.json {
@@ -37,7 +36,7 @@ fn named(names: &[String]) -> anyhow::Result<Vec<&'static Driver>> {
         .iter()
         .map(|name| match assay_systems::registry::find(name) {
             Some(driver) => Ok(driver),
-            None => bail!("unknown system '{name}': `assay systems` lists all"),
+            None => mistaken!("unknown system '{name}': `assay systems` lists all"),
         })
         .collect()
 }

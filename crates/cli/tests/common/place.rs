@@ -91,6 +91,15 @@ impl Place {
         finished
     }
 
+    /// Runs `assay`, which must refuse the command itself, with each of `named` in its message.
+    pub fn refuses(&self, words: &str, named: &[&str]) -> Finished {
+        let finished = self.run(words);
+        assert_eq!(finished.code, Some(2), "assay {words}\n{finished}");
+        assert_eq!(finished.stdout, "", "assay {words}\n{finished}");
+        finished.says(named);
+        finished
+    }
+
     /// What is in the folder for the data of stores.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         entries(&self.data())

@@ -60,14 +60,19 @@ impl Memcached {
 impl System for Memcached {
     /// The server cannot list its keys, so it must be empty.
     fn prepare(&self) -> Result<(), SystemError> {
-        let already_there = |what| SystemError::AlreadyThere { system: DRIVER.name.into(), what };
+        let already_there = |what| SystemError::AlreadyThere {
+            system: DRIVER.name.into(),
+            what,
+            next: "empty the server with flush_all, or leave the URL out and Assay starts one",
+        };
         let items = self.number(&self.stats()?, "curr_items")?;
         if self.prepared.load(Ordering::SeqCst) {
             return Err(already_there("the table".into()));
         }
         if items > 0 {
+            let s = if items == 1 { "" } else { "s" };
             return Err(already_there(format!(
-                "{items} items, and a table needs a server to itself"
+                "{items} item{s}, and a table needs a server to itself"
             )));
         }
         self.prepared.store(true, Ordering::SeqCst);

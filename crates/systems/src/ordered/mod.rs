@@ -201,7 +201,8 @@ impl<L: Library> System for Ordered<L> {
         match fs::create_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let what = format!("a store in {}", self.folder.display());
-                return Err(SystemError::AlreadyThere { system: self.name.into(), what });
+                let (system, next) = (self.name.into(), "remove it, or choose another data folder");
+                return Err(SystemError::AlreadyThere { system, what, next });
             }
             made => made.map_err(self.in_folder("make"))?,
         }

@@ -285,6 +285,7 @@ impl System for Postgres {
                 Err(SystemError::AlreadyThere {
                     system: SYSTEM.into(),
                     what: format!("a table {}", self.table()),
+                    next: crate::system::REMOVE_OR_RENAME,
                 })
             }
             Err(trouble) => Err(failed("create the table", trouble)),

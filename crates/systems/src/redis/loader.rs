@@ -74,6 +74,7 @@ impl<'a> PipelineLoader<'a> {
             Reply::Integer(found) => Err(SystemError::AlreadyThere {
                 system: self.system.into(),
                 what: format!("{found} of the keys to be loaded"),
+                next: super::OTHER_DATABASE,
             }),
             other => Err(SystemError::Failed {
                 system: self.system.into(),

@@ -43,6 +43,10 @@ use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Supp
 
 use crate::{Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError};
 
+/// What can be done about keys that are there already: there are no tables to name otherwise.
+const OTHER_DATABASE: &str =
+    "delete it, or name another database at the end of the URL, as in redis://HOST:PORT/1";
+
 /// The registry line of Redis.
 pub static REDIS: Driver = Driver {
     name: "redis",

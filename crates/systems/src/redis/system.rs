@@ -66,7 +66,11 @@ impl Redis {
     }
 
     fn already_there(&self, what: String) -> SystemError {
-        SystemError::AlreadyThere { system: self.server.name.into(), what }
+        SystemError::AlreadyThere {
+            system: self.server.name.into(),
+            what,
+            next: super::OTHER_DATABASE,
+        }
     }
 
     /// Refuses a server that promises less than was asked for. A server that does not show its
@@ -135,8 +139,9 @@ impl System for Redis {
                 }
             }
         } else if keys > 0 {
+            let s = if keys == 1 { "" } else { "s" };
             return Err(self.already_there(format!(
-                "{keys} keys, and a table without an index of all keys needs a database to itself"
+                "{keys} key{s}, and a table without an index of all keys needs a database to itself"
             )));
         }
         self.check_durability(&mut connection)?;

@@ -147,6 +147,7 @@ impl System for Slik {
                 return Err(SystemError::AlreadyThere {
                     system: DRIVER.name.into(),
                     what: format!("the table {}", self.name),
+                    next: crate::system::REMOVE_OR_RENAME,
                 });
             }
             created => created.map_err(|error| failed("create the table", error))?,

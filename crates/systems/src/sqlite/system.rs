@@ -80,6 +80,7 @@ impl System for Sqlite {
             return Err(SystemError::AlreadyThere {
                 system: super::DRIVER.name.into(),
                 what: format!("the table in {}", self.path.display()),
+                next: crate::system::REMOVE_OR_RENAME,
             });
         }
         connection.execute_batch(&statements.create).map_err(|error| failed(action, error))?;

@@ -31,7 +31,7 @@ pub struct Server {
 impl Server {
     /// Starts Redis or Valkey with `arguments` besides the usual ones.
     pub fn redis(program: &Installed, arguments: &[&str]) -> Server {
-        Server::start(|port, folder| {
+        let server = Server::start(|port, folder| {
             let mut command = installed::command(program, &program.binary);
             command
                 .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
@@ -40,7 +40,14 @@ impl Server {
                 .args(arguments)
                 .current_dir(folder);
             command
-        })
+        });
+        // It listens on its port first.
+        let end = Instant::now() + Duration::from_secs(20);
+        while UnixStream::connect(server.socket()).is_err() {
+            assert!(Instant::now() < end, "its Unix socket does not listen");
+            thread::sleep(Duration::from_millis(5));
+        }
+        server
     }
 
     /// Starts Memcached on its port with `arguments` besides the usual ones.

@@ -107,7 +107,9 @@ fn a_table_that_is_there_is_left_alone() {
     for (layout, key) in LAYOUTS {
         let system = system(endpoint.clone(), layout, key);
         match system.prepare() {
-            Err(SystemError::AlreadyThere { what, .. }) => assert!(what.contains("User")),
+            Err(SystemError::AlreadyThere { what, next, .. }) => {
+                assert!(what.contains("User") && next.contains("--table"), "{what}; {next}");
+            }
             other => panic!("{other:?}"),
         }
         system.remove().unwrap();
