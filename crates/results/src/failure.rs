@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::{DurabilitySetting, Mode, Placement, TrialRecord};
 
+/// In letters; a log may go on for long.
+const LONGEST_REASON: usize = 400;
+
 /// A trial that failed, in the words of a record as far as it came.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedTrial {
@@ -88,10 +91,19 @@ impl TrialPhase {
 
 impl Failure {
     /// What happened in a sentence that goes on from the system's name, as in `failed while it was
-    /// measured in repeat 2: the server ended by itself: …`, in one line.
+    /// measured in repeat 2: the server ended by itself: …`. Of a server's log that follows the
+    /// first line it has only what that line announces; [`Failure::error`] has all of it.
     pub fn sentence(&self) -> String {
-        let why: Vec<&str> = self.error.lines().map(str::trim).collect();
-        format!("failed {} in repeat {}: {}", self.phase.when(), self.repeat, why.join(" "))
+        let mut lines = self.error.lines().map(str::trim);
+        let mut why = lines.next().unwrap_or_default().to_owned();
+        if why.ends_with(':') {
+            lines.for_each(|line| why = format!("{why} {line}"));
+        }
+        if let Some((end, _)) = why.char_indices().nth(LONGEST_REASON) {
+            why.truncate(end);
+            why.push('…');
+        }
+        format!("failed {} in repeat {}: {why}", self.phase.when(), self.repeat)
     }
 }
 
@@ -138,5 +150,25 @@ impl FailedTrial {
             plan: self.plan.clone(),
             ..TrialRecord::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_has_of_a_log_what_its_first_line_announces() {
+        let sentence =
+            |error: &str| Failure { error: error.into(), ..Failure::default() }.sentence();
+        let said = "failed when it was started in repeat 0: ";
+        assert_eq!(sentence("it died\n    12:00 it began\n"), format!("{said}it died"));
+        assert_eq!(
+            sentence("it did not start; its log:\n    FATAL\n    line 7"),
+            format!("{said}it did not start; its log: FATAL line 7")
+        );
+        assert_eq!(sentence(""), said);
+        let long = sentence(&"ä".repeat(LONGEST_REASON + 1));
+        assert_eq!(long, format!("{said}{}…", "ä".repeat(LONGEST_REASON)));
     }
 }

@@ -229,11 +229,14 @@ fn entry(id: String, path: PathBuf, run: &Run, alive: bool) -> Entry {
         RunStatus::Running | RunStatus::Interrupted => State::Interrupted,
     };
     let asked = plan["question"].as_str().map(escape).unwrap_or_default();
-    let (question, answers) = match run.trials.is_empty() {
+    let nothing_yet = run.trials.is_empty() && run.header.failures.is_empty();
+    let (question, answers) = match nothing_yet {
         true => (asked, Vec::new()),
         false => {
             let report = Report::of(slice::from_ref(run));
+            let failed = failures(&report);
             let answers = report.headlines.into_iter().map(|headline| headline.sentence);
+            let answers = answers.chain(failed);
             // One made of what was measured would leave out the systems that are still to come.
             let question = if state == State::Running { asked } else { report.question };
             (question, answers.collect())
@@ -253,6 +256,16 @@ fn entry(id: String, path: PathBuf, run: &Run, alive: bool) -> Entry {
         planned: planned(plan),
         answers,
     }
+}
+
+/// What failed, as in `redis failed while it was measured in repeat 1: …`.
+fn failures(report: &Report) -> Vec<String> {
+    let failed = report.caveats.iter().filter(|caveat| caveat.code == "failed");
+    let told = failed.map(|caveat| {
+        let systems = caveat.systems.iter().map(|system| &*report.systems[*system as usize].name);
+        format!("{} {}", systems.collect::<Vec<_>>().join(", "), caveat.text)
+    });
+    told.collect()
 }
 
 /// What the plan's cells have in this place, each once.
@@ -279,7 +292,7 @@ fn planned(plan: &Value) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use assay_results::{RunFolder, RunHeader, TrialRecord};
+    use assay_results::{FailedTrial, RunFolder, RunHeader, TrialPhase, TrialRecord};
     use serde_json::json;
 
     use super::*;
@@ -305,6 +318,24 @@ mod tests {
     fn looked(listing: &mut Listing) -> Vec<Arc<Entry>> {
         listing.look().unwrap();
         listing.entries()
+    }
+
+    #[test]
+    fn a_run_of_which_every_trial_failed_says_so() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut listing = Listing::of(parent.path().to_owned());
+        let mut folder = begun(parent.path(), "2026-01-02T00:00:00Z");
+        assert_eq!(looked(&mut listing)[0].answers, [""; 0]);
+        let why = "the server <b>ended</b>";
+        folder.write_failure(FailedTrial::of(record(1), TrialPhase::Measure, why)).unwrap();
+        let entry = &looked(&mut listing)[0];
+        let failed = format!("slik failed while it was measured in repeat 1: {why}");
+        assert_eq!((entry.done, entry.answers.last()), (0, Some(&failed)));
+        folder.finish(RunStatus::Finished).unwrap();
+        let page = crate::run_page::render(&looked(&mut listing)[0]).unwrap();
+        let told = "Severe: slik: failed while it was measured in repeat 1: the server \
+                    &lt;b&gt;ended&lt;/b&gt;";
+        assert!(page.html.contains(told), "{:?}", entry.answers);
     }
 
     #[test]

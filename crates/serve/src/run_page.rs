@@ -26,7 +26,8 @@ pub fn render(entry: &Entry) -> Result<Page, ResultsError> {
         run.header.status = RunStatus::Interrupted;
     }
     let live = unfinished && entry.state == State::Running;
-    Ok(match (run.trials.is_empty(), live) {
+    let nothing_yet = run.trials.is_empty() && run.header.failures.is_empty();
+    Ok(match (nothing_yet, live) {
         (true, live) => waiting(entry, live),
         (false, live) => report(entry, &run, live),
     })

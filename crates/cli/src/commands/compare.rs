@@ -61,12 +61,13 @@ pub fn compare(arguments: CompareArguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Refuses a system that the run has no trial of.
+/// Refuses a system that the run has no trial of, nor one that failed.
 fn check_has(run: &Run, system: &str) -> anyhow::Result<()> {
     let mut has: Vec<&str> = Vec::new();
-    for trial in &run.trials {
-        if !has.contains(&trial.system.as_str()) {
-            has.push(&trial.system);
+    let failed = run.header.failures.iter().map(|trial| &trial.system);
+    for system in run.trials.iter().map(|trial| &trial.system).chain(failed) {
+        if !has.contains(&system.as_str()) {
+            has.push(system);
         }
     }
     if has.contains(&system) {
