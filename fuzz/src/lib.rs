@@ -82,6 +82,10 @@ pub fn check<R>(
 fn again(used: &mut dyn Codec, operation: &Operation<'_>, replies: &[u8], first: &Replayed) {
     if first.outcome.is_some() && !first.broken {
         let second = replay(used, operation, replies, []);
+        if second.requests != first.requests {
+            // A statement that is prepared by now is run in another way, with another answer.
+            return;
+        }
         assert_eq!((&second.outcome, &second.rows), (&first.outcome, &first.rows));
     }
 }

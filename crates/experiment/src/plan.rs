@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use assay_measure::pacing::Arrivals;
 use assay_model::{Capabilities, Durability, Figure, Secret};
-use assay_systems::{Driver, Place, registry};
+use assay_systems::{Driver, registry};
 use assay_workload::CoreWorkload;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -347,7 +347,7 @@ impl Cell {
         if self.unsupported.is_some() {
             return Duration::ZERO;
         }
-        let server = self.driver().place != Place::Embedded;
+        let server = self.driver().place.is_server();
         let start = Duration::from_millis(if server { 600 } else { 50 });
         let load = Duration::from_nanos(self.parameters.record_count.saturating_mul(8_000));
         let phase = |extent| match extent {

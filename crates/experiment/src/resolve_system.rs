@@ -74,8 +74,8 @@ fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> {
     let driver = find_driver(&name.driver)?;
     let layout = find_layout(driver, name.layout.as_deref())?;
     let target = match (driver.place, &name.url) {
-        (Place::Embedded, None) => TargetPlan::Embedded,
-        (Place::Embedded, Some(_)) => {
+        (Place::Embedded | Place::Library { .. }, None) => TargetPlan::Embedded,
+        (Place::Embedded | Place::Library { .. }, Some(_)) => {
             let name = driver.name;
             return Err(PlanError::BadSystem(format!(
                 "{name} runs inside Assay: it has no URL; write just '{name}'"
@@ -89,7 +89,7 @@ fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> {
         }
     };
     // A server's recipe takes settings of its own; an embedded store has only the driver's.
-    if driver.place == Place::Embedded
+    if !driver.place.is_server()
         && let Some(unknown) = name.settings.keys().find(|key| !driver.has_setting(key))
     {
         let known: Vec<_> = driver.settings.iter().map(|setting| setting.name).collect();

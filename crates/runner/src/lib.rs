@@ -29,7 +29,7 @@ pub enum TrialError {
     /// The user wanted to stop.
     #[error("interrupted")]
     Interrupted,
-    /// The server's binary is missing or cannot be used.
+    /// The server's binary, or the store's library, is missing or cannot be used.
     #[error(transparent)]
     Find(#[from] assay_provision::FindError),
     /// The server did not start.

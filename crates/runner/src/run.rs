@@ -46,7 +46,7 @@ pub struct RunReport {
 /// Why a run could not go on.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// A server that the plan needs is not on this machine.
+    /// A server or library that the plan needs is not on this machine.
     #[error(transparent)]
     Find(#[from] assay_provision::FindError),
     /// A server that the plan needs cannot be started with the settings given.
@@ -62,7 +62,7 @@ pub fn check_settings(plan: &Plan) -> Result<(), RunError> {
     plan.cells.iter().try_for_each(deploy::check_settings).map_err(RunError::Settings)
 }
 
-/// Looks for every server that the plan needs, before anything starts.
+/// Looks for every server and library that the plan needs, before anything starts.
 pub fn check_servers(plan: &Plan, ground: &Ground) -> Result<(), RunError> {
     for cell in plan.cells.iter().filter(|cell| cell.unsupported.is_none()) {
         if let TargetPlan::Launch { recipe } = &cell.system.target
@@ -70,6 +70,7 @@ pub fn check_servers(plan: &Plan, ground: &Ground) -> Result<(), RunError> {
         {
             assay_provision::require(recipe, &ground.folders)?;
         }
+        deploy::library(cell.driver(), &ground.folders)?;
     }
     Ok(())
 }

@@ -18,6 +18,8 @@ pub mod registry;
 pub mod socket;
 pub mod system;
 
+mod document;
+mod duckdb;
 mod entries;
 mod fjall;
 mod framing;
@@ -25,6 +27,7 @@ mod incoming;
 mod lmdb;
 mod memcached;
 mod memory;
+mod mysql;
 mod null;
 mod ordered;
 mod postgres;

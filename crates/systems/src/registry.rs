@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, 
 use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
-    System, SystemError, fjall, lmdb, memcached, memory, null, postgres, redb, redis, slik, sqlite,
+    System, SystemError, duckdb, fjall, lmdb, memcached, memory, mysql, null, postgres, redb,
+    redis, slik, sqlite,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -17,10 +18,13 @@ pub static DRIVERS: &[&Driver] = &[
     &lmdb::DRIVER,
     &redb::DRIVER,
     &fjall::DRIVER,
+    &duckdb::DRIVER,
     &redis::REDIS,
     &redis::VALKEY,
     &memcached::DRIVER,
     &postgres::DRIVER,
+    &mysql::MARIADB,
+    &mysql::MYSQL,
 ];
 
 /// One driver: what it is called, what it can do and how it is opened.
@@ -67,6 +71,11 @@ pub struct SettingDoc {
 pub enum Place {
     /// In Assay's own process.
     Embedded,
+    /// In Assay's own process, by a shared library that is looked for on the machine.
+    Library {
+        /// The library's name in provisioning.
+        library: &'static str,
+    },
     /// In a server that the named provisioning recipe starts, or that runs already.
     Server {
         /// The recipe's name.
@@ -74,6 +83,13 @@ pub enum Place {
         /// The TCP port that the server's users expect, for URLs without one.
         default_port: u16,
     },
+}
+
+impl Place {
+    /// Whether the store runs in a server.
+    pub fn is_server(self) -> bool {
+        matches!(self, Place::Server { .. })
+    }
 }
 
 /// A driver's settings as given, by name.
@@ -103,6 +119,13 @@ pub enum Target {
         /// The folder.
         data_dir: PathBuf,
     },
+    /// In this process, like `Embedded`, by a shared library.
+    Library {
+        /// The library, whole and made for this machine.
+        library: PathBuf,
+        /// The folder.
+        data_dir: PathBuf,
+    },
     /// A listening server.
     Server(Endpoint),
 }
@@ -115,10 +138,23 @@ impl Target {
     pub fn embedded(self, system: &str) -> Result<PathBuf, SystemError> {
         match self {
             Target::Embedded { data_dir } => Ok(data_dir),
-            Target::Server(_) => Err(misplaced(
-                system,
-                "it runs in Assay's own process and has no address; leave the address out",
-            )),
+            Target::Library { .. } => Err(misplaced(system, "it is in Assay; it has no library")),
+            Target::Server(_) => Err(misplaced(system, NO_ADDRESS)),
+        }
+    }
+
+    /// The library of `system`, a store in this process that comes with one, and the folder that it
+    /// has to itself.
+    ///
+    /// # Errors
+    /// [`SystemError::Failed`] if the target is a server, or names no library.
+    pub fn library(self, system: &str) -> Result<(PathBuf, PathBuf), SystemError> {
+        match self {
+            Target::Library { library, data_dir } => Ok((library, data_dir)),
+            Target::Embedded { .. } => {
+                Err(misplaced(system, "its library was not given; name the file"))
+            }
+            Target::Server(_) => Err(misplaced(system, NO_ADDRESS)),
         }
     }
 
@@ -129,7 +165,7 @@ impl Target {
     pub fn server(self, system: &str) -> Result<Endpoint, SystemError> {
         match self {
             Target::Server(endpoint) => Ok(endpoint),
-            Target::Embedded { .. } => {
+            Target::Embedded { .. } | Target::Library { .. } => {
                 Err(misplaced(system, "it is a server; give its address, or let Assay start one"))
             }
         }
@@ -159,6 +195,8 @@ pub(crate) fn whole_number(
         }
     })
 }
+
+const NO_ADDRESS: &str = "it runs in Assay's own process and has no address; leave the address out";
 
 fn misplaced(system: &str, why: &str) -> SystemError {
     SystemError::Failed { system: system.into(), action: "open".into(), why: why.into() }
@@ -197,7 +235,7 @@ mod tests {
         let diskless = ["null", "memory"];
         for driver in DRIVERS.iter().filter(|driver| !diskless.contains(&driver.name)) {
             let (target, next) = match driver.place {
-                Place::Embedded => {
+                Place::Embedded | Place::Library { .. } => {
                     (Target::Server(Endpoint::at(address.clone())), "leave the address out")
                 }
                 Place::Server { .. } => {

@@ -168,7 +168,7 @@ pub enum SystemError {
         system: String,
         /// What was found.
         what: String,
-        /// What its user can do, as in [`REMOVE_OR_RENAME`].
+        /// What its user can do: `remove it, or …`.
         next: &'static str,
     },
     /// A setting is unknown or has a bad value.

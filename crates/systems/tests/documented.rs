@@ -10,6 +10,7 @@ fn every_system_is_documented() {
     for driver in DRIVERS {
         let page = match driver.name {
             "valkey" => "redis",
+            "mariadb" => "mysql",
             "null" => "memory",
             "lmdb" | "redb" | "fjall" => "libraries",
             name => name,
@@ -27,6 +28,9 @@ fn every_system_is_documented() {
             (driver.capabilities)(layout.name).durability.iter().for_each(|(level, _)| {
                 names(level.name());
             });
+        }
+        if let Place::Library { library } = driver.place {
+            assert!(assay_provision::library(library).is_some(), "{library} has no recipe");
         }
         if let Place::Server { recipe, .. } = driver.place {
             let recipe = assay_provision::recipe(recipe).expect("the driver's recipe exists");

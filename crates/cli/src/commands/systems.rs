@@ -3,7 +3,7 @@
 use std::{io::Write, process::ExitCode};
 
 use assay_model::Support;
-use assay_provision::{Folders, Installed};
+use assay_provision::{Folders, Installed, InstalledLibrary};
 use assay_systems::{Driver, Place, registry::DRIVERS};
 use serde_json::json;
 
@@ -41,38 +41,51 @@ fn named(names: &[String]) -> anyhow::Result<Vec<&'static Driver>> {
         .collect()
 }
 
-/// A driver and what was found of its server.
+/// A driver and what was found of its server or library.
 pub struct Found {
     /// The driver.
     pub driver: &'static Driver,
-    /// The server, if the driver needs one.
-    server: Option<Result<Installed, String>>,
+    needed: Needed,
+}
+
+/// What a driver needs beside Assay.
+enum Needed {
+    Nothing,
+    Server(Installed),
+    Library(InstalledLibrary),
+    /// One of them, and why it is not there.
+    Missing(String),
 }
 
 impl Found {
-    /// Looks for a driver's server.
+    /// Looks for what a driver needs.
     pub fn look(driver: &'static Driver, folders: &Folders) -> Found {
-        let server = match driver.place {
+        let needed = match driver.place {
             Place::Embedded => None,
-            Place::Server { recipe, .. } => assay_provision::recipe(recipe).map(|recipe| {
-                assay_provision::require(recipe, folders).map_err(|error| error.to_string())
+            Place::Library { library } => assay_provision::library(library).map(|library| {
+                assay_provision::require_library(library, folders).map(Needed::Library)
             }),
+            Place::Server { recipe, .. } => assay_provision::recipe(recipe)
+                .map(|recipe| assay_provision::require(recipe, folders).map(Needed::Server)),
         };
-        Found { driver, server }
+        let needed = needed.unwrap_or(Ok(Needed::Nothing));
+        Found { driver, needed: needed.unwrap_or_else(|error| Needed::Missing(error.to_string())) }
     }
 
     /// Whether the system can be run here.
     pub fn is_ready(&self) -> bool {
-        !matches!(self.server, Some(Err(_)))
+        !matches!(self.needed, Needed::Missing(_))
     }
 
     fn status(&self) -> String {
-        match &self.server {
-            None => "in the binary".into(),
-            Some(Ok(installed)) => {
-                format!("{} at {}", installed.version, installed.binary.display())
-            }
-            Some(Err(missing)) => missing.clone(),
+        match &self.needed {
+            Needed::Nothing => "in the binary".into(),
+            Needed::Server(server) => format!("{} at {}", server.version, server.binary.display()),
+            Needed::Library(InstalledLibrary { path, version, .. }) => match version {
+                Some(version) => format!("{version} at {}", path.display()),
+                None => format!("the library at {}", path.display()),
+            },
+            Needed::Missing(why) => why.clone(),
         }
     }
 
@@ -100,8 +113,8 @@ impl Found {
                 writeln!(out, "    durability {level}: {setting}")?;
             }
         }
-        let server_settings = match &self.server {
-            Some(Ok(installed)) => installed.recipe.settings,
+        let server_settings = match &self.needed {
+            Needed::Server(installed) => installed.recipe.settings,
             _ => &[],
         };
         if !driver.settings.is_empty() || !server_settings.is_empty() {
@@ -134,16 +147,23 @@ impl Found {
                 })
             })
             .collect();
-        let server = match &self.server {
-            None => json!(null),
-            Some(Ok(installed)) => {
+        let needed = match &self.needed {
+            Needed::Nothing => json!(null),
+            Needed::Server(installed) => {
                 json!({ "version": installed.version, "binary": installed.binary })
             }
-            Some(Err(missing)) => json!({ "missing": missing }),
+            Needed::Library(library) => {
+                json!({ "version": library.version, "library": library.path })
+            }
+            Needed::Missing(why) => json!({ "missing": why }),
+        };
+        let (server, library) = match driver.place {
+            Place::Library { .. } => (json!(null), needed),
+            _ => (needed, json!(null)),
         };
         json!({
             "name": driver.name, "summary": driver.summary, "ready": self.is_ready(),
-            "server": server, "layouts": layouts,
+            "server": server, "library": library, "layouts": layouts,
         })
     }
 }

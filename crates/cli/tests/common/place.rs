@@ -163,14 +163,15 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether the server of this system is on this machine, by Assay's own account; if not, says that
+/// Whether the server or the library of this system is on this machine, by Assay's own account; if not, says that
 /// a test is skipped.
 pub fn installed(system: &str) -> bool {
     let finished = Place::new().succeeds(&format!("systems --json {system}"));
     let found = readable(finished.stdout.as_bytes());
     let ready = found["ready"] == true;
     if !ready {
-        eprintln!("skipped: {system}: {}", found["server"]["missing"]);
+        let missing = ["server", "library"].map(|needed| found[needed]["missing"].as_str());
+        eprintln!("skipped: {system}: {}", missing.into_iter().flatten().collect::<String>());
     }
     ready
 }

@@ -1,6 +1,8 @@
 //! The recipes, a module a family of products.
 
+pub(crate) mod duckdb;
 pub(crate) mod memcached;
+pub(crate) mod mysql;
 pub(crate) mod postgres;
 pub(crate) mod redis;
 

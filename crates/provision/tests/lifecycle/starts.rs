@@ -132,6 +132,56 @@ pub fn postgres_keeps_its_durability_level() {
     assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
 }
 
+/// Settings as a MariaDB server that has no passwords reports them, in one row.
+fn mariadb_settings(server: &Server, names: &str) -> String {
+    let mut stream = connect(server);
+    let mut packet = |sent: Option<(u8, &[u8])>| {
+        if let Some((sequence, payload)) = sent {
+            let length = (payload.len() as u32).to_le_bytes();
+            let header = [length[0], length[1], length[2], sequence];
+            stream.write_all(&[&header[..], payload].concat()).expect("the server reads");
+        }
+        let mut header = [0; 4];
+        stream.read_exact(&mut header).expect("a header");
+        let mut payload = vec![0; usize::from(header[0]) + 256 * usize::from(header[1])];
+        stream.read_exact(&mut payload).expect("a packet");
+        payload
+    };
+    packet(None);
+    // Protocol 4.1 with its password methods, packets of up to 1 MiB, UTF-8, no password.
+    let login = [&[0, 0x82, 0, 0, 0, 0, 16, 0, 33][..], &[0; 23], b"root\0\0"].concat();
+    assert_eq!(packet(Some((1, &login)))[0], 0, "logged in");
+    let query = format!("\x03SELECT CONCAT_WS(' ', {names})");
+    packet(Some((0, query.as_bytes())));
+    let (_definition, _end) = (packet(None), packet(None));
+    String::from_utf8(packet(None)[1..].to_vec()).expect("text")
+}
+
+pub fn mariadb_keeps_its_durability_level() {
+    let Some(installed) = installed("mariadb") else { return };
+    let place = place();
+    for (durability, flush, doublewrite) in [
+        (Durability::None, 0, "OFF"),
+        (Durability::Buffered, 2, "ON"),
+        (Durability::Synced, 1, "ON"),
+    ] {
+        let mut launch = launch(&installed, place.path());
+        launch.durability = durability;
+        launch.settings.insert("innodb-io-capacity".into(), "777".into());
+        // A beginning of a name that the level decides: the server would take it.
+        launch.settings.insert("innodb_flush_log_at_trx".into(), "2".into());
+        launch.settings.insert("innodb_doublewrit".into(), "OFF".into());
+        let server = start(launch);
+        let names = "@@innodb_flush_log_at_trx_commit, @@innodb_doublewrite, @@log_bin, \
+                     @@innodb_io_capacity, @@innodb_buffer_pool_size, @@max_allowed_packet, \
+                     @@bind_address";
+        let expected = format!("{flush} {doublewrite} OFF 777 268435456 1073741824 127.0.0.1");
+        assert_eq!(mariadb_settings(&server, names), expected);
+        server.stop().expect("it stops");
+    }
+    assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
+}
+
 pub fn memcached_has_the_settings_given() {
     let Some(installed) = installed("memcached") else { return };
     let place = place();
@@ -155,7 +205,7 @@ pub fn memcached_has_the_settings_given() {
 }
 
 pub fn every_server_serves_on_a_unix_socket() {
-    for name in ["redis", "valkey", "memcached", "postgres"] {
+    for name in ["redis", "valkey", "memcached", "postgres", "mariadb", "mysql"] {
         let Some(installed) = installed(name) else { continue };
         let place = place();
         let mut launch = launch(&installed, place.path());
@@ -189,7 +239,7 @@ pub fn a_long_folder_has_its_socket_elsewhere() {
 }
 
 pub fn a_server_is_not_root() {
-    for name in ["redis", "valkey", "memcached", "postgres"] {
+    for name in ["redis", "valkey", "memcached", "postgres", "mariadb"] {
         let Some(installed) = installed(name) else { continue };
         let place = place();
         let server = start(launch(&installed, place.path()));
@@ -247,7 +297,7 @@ fn with_setting<'a>(
 pub fn a_port_in_use_is_named() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    for name in ["redis", "memcached", "postgres"] {
+    for name in ["redis", "memcached", "postgres", "mariadb"] {
         let Some(installed) = installed(name) else { continue };
         let place = place();
         let error = refused(with_setting(&installed, place.path(), "port", &port.to_string()));
@@ -273,6 +323,7 @@ pub fn a_server_that_exits_shows_its_log() {
         ("valkey", "hz", "FATAL CONFIG FILE ERROR"),
         ("memcached", "threads", "threads"),
         ("postgres", "shared_buffers", "invalid value for parameter \"shared_buffers\""),
+        ("mariadb", "character_set_server", "Character set 'nonsense' is not"),
     ] {
         let Some(installed) = installed(name) else { continue };
         let place = place();

@@ -7,7 +7,6 @@
 
 mod codec;
 mod connection;
-mod document;
 mod error;
 mod hstore;
 mod layout;

@@ -4,10 +4,10 @@
 use assay_model::{FieldValue, Schema};
 
 use super::{
-    document, hstore,
+    hstore,
     layout::{Body, Coding, Dialect, KEY_MEMBER, KeyPlace},
 };
-use crate::framing;
+use crate::{document, framing};
 
 /// Appends a column or parameter.
 pub(super) fn write_value(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -77,18 +77,7 @@ pub(super) fn write_document(
             if coding == Coding::Jsonb {
                 out.push(1);
             }
-            let mut separator = b'{';
-            for (name, value) in members {
-                out.push(separator);
-                separator = b',';
-                document::write_string(out, name.as_bytes());
-                out.push(b':');
-                document::write_string(out, value);
-            }
-            if separator == b'{' {
-                out.push(b'{');
-            }
-            out.push(b'}');
+            document::write_object(out, members);
         }
     }
     let length = (out.len() - start - 4) as u32;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use assay_model::{Answer, FailureKind, Outcome, Schema};
 
 use super::{
-    document::Scanner,
     hstore,
     layout::KEY_MEMBER,
     statement::{FieldsFrom, KeyFrom, Shape},
 };
+use crate::document::{Names, Scanner};
 
 /// Reads rows; keeps the buffers that this needs.
 pub(super) struct RowReader {
@@ -58,7 +58,7 @@ impl RowReader {
             }
             KeyFrom::Document => return self.read_keyed(&mut columns, shape, answer),
         }
-        let mut names = Names { schema: &self.schema, next: 0 };
+        let mut names = Names::new(&self.schema);
         let result = match shape.fields {
             FieldsFrom::Columns => {
                 for position in 0..self.schema.field_count() {
@@ -121,31 +121,8 @@ impl RowReader {
             return Ok(Err(format!("a document without its {KEY_MEMBER}")));
         }
         answer.begin_row(key);
-        let mut names = Names { schema, next: 0 };
+        let mut names = Names::new(schema);
         Ok(members(&mut |name, value| names.report(name, value, answer)))
-    }
-}
-
-/// Finds fields by name. Stores return them in the schema's order nearly always.
-struct Names<'a> {
-    schema: &'a Schema,
-    next: u16,
-}
-
-impl Names<'_> {
-    /// Reports a member that is a field.
-    fn report(&mut self, name: &[u8], value: &[u8], answer: &mut Answer) {
-        let due = self.next;
-        let position =
-            if due < self.schema.field_count() && self.schema.field_name(due).as_bytes() == name {
-                Some(due)
-            } else {
-                self.schema.field_position(name)
-            };
-        if let Some(position) = position {
-            answer.field(position, value);
-            self.next = position + 1;
-        }
     }
 }
 

@@ -1,14 +1,28 @@
-//! The servers that this machine has, found as `assay run` finds them: fetched ones too.
+//! The servers and libraries that this machine has, found as `assay run` finds them: fetched ones too.
 
-use std::{env, io::Write, path::Path, process::Command, thread};
+use std::{
+    env,
+    io::Write,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
 
-use assay_provision::{Folders, Installed, recipe, require};
+use assay_provision::{Folders, Installed, library, recipe, require, require_library};
 
 /// The server of this recipe. Without one the test is skipped and says so, past the test runner,
 /// which keeps what a passing test prints to itself.
 pub fn installed(name: &str) -> Option<Installed> {
     let recipe = recipe(name).expect("a recipe of this name");
     require(recipe, &Folders::from_env()).map_err(|missing| skip(&missing.to_string())).ok()
+}
+
+/// The file of this library, or the test is skipped, as for a server.
+#[allow(dead_code, reason = "most of those who share this need a server")]
+pub fn installed_library(name: &str) -> Option<PathBuf> {
+    let library = library(name).expect("a library of this name");
+    let found = require_library(library, &Folders::from_env());
+    found.map(|found| found.path).map_err(|missing| skip(&missing.to_string())).ok()
 }
 
 /// Says that the current test is skipped.

@@ -3,7 +3,7 @@
 //! passwords, foreign data, too little memory.
 
 #[path = "installed.rs"]
-mod installed;
+pub mod installed;
 
 use std::{
     fs,

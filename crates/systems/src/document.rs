@@ -1,13 +1,32 @@
-//! Flat JSON documents, `{"field0": "…", "field1": "…"}`: written for the server, read back fast.
+//! Flat JSON documents, `{"field0": "…", "field1": "…"}`: written for a server, read back fast.
 
+use assay_model::{Answer, Schema};
 use memchr::memchr2;
+
+/// Appends the object of these members, each a name and a string.
+pub(crate) fn write_object<'a>(
+    out: &mut Vec<u8>,
+    members: impl Iterator<Item = (&'a str, &'a [u8])>,
+) {
+    let mut separator = b'{';
+    for (name, value) in members {
+        out.push(separator);
+        separator = b',';
+        write_string(out, name.as_bytes());
+        out.push(b':');
+        write_string(out, value);
+    }
+    if separator == b'{' {
+        out.push(b'{');
+    }
+    out.push(b'}');
+}
 
 /// Appends `"text"` with JSON's escapes.
 ///
-/// A NUL byte and bytes that are not UTF-8 go through as they are. PostgreSQL can hold neither in
-/// text, and refuses them so in every layout; `\u0000` would be taken by `json` and fail later, in
-/// reads.
-pub(super) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
+/// A NUL byte and bytes that are not UTF-8 go through as they are, for the server to refuse:
+/// PostgreSQL can hold neither in text, and would take `\u0000` in `json` and fail later, in reads.
+pub(crate) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     for chunk in text.chunks(64) {
         // Without a branch a byte, the compiler looks at many bytes at a time.
@@ -42,14 +61,14 @@ fn write_escaped(out: &mut Vec<u8>, text: &[u8]) {
 /// A text is not a JSON object whose values are all strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the document is not a JSON object of strings (at byte {at})")]
-pub(super) struct Malformed {
+pub(crate) struct Malformed {
     /// Where the text stops making sense.
     pub at: usize,
 }
 
 /// Reads documents; keeps the buffers that strings with escapes need.
 #[derive(Debug, Default)]
-pub(super) struct Scanner {
+pub(crate) struct Scanner {
     name: Vec<u8>,
     value: Vec<u8>,
 }
@@ -195,6 +214,34 @@ impl<'a> Cursor<'a> {
         }
         self.at += 4;
         Ok(code)
+    }
+}
+
+/// Finds fields by name. Stores return them in the schema's order nearly always.
+pub(crate) struct Names<'a> {
+    schema: &'a Schema,
+    next: u16,
+}
+
+impl<'a> Names<'a> {
+    /// The names of a record that is about to be read.
+    pub fn new(schema: &'a Schema) -> Names<'a> {
+        Names { schema, next: 0 }
+    }
+
+    /// Reports a member that is a field.
+    pub fn report(&mut self, name: &[u8], value: &[u8], answer: &mut Answer) {
+        let due = self.next;
+        let position =
+            if due < self.schema.field_count() && self.schema.field_name(due).as_bytes() == name {
+                Some(due)
+            } else {
+                self.schema.field_position(name)
+            };
+        if let Some(position) = position {
+            answer.field(position, value);
+            self.next = position + 1;
+        }
     }
 }
 
