@@ -4,6 +4,7 @@
 mod installed;
 
 use std::{
+    fs,
     net::{Ipv4Addr, TcpListener, TcpStream},
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
@@ -200,9 +201,22 @@ impl Server {
         self.folder.path().join("data/server.sock")
     }
 
-    /// Stops it from running, without ending it.
+    /// Stops it from running, without ending it; no thread of it runs when this returns.
     pub fn pause(&self) {
         kill_process(Pid::from_child(&self.process), Signal::STOP).expect("it runs");
+        // A thread that is at work when the signal comes may go on for a moment.
+        while !self.stands_still() {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn stands_still(&self) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("it runs");
+        // Threads that have ended meanwhile have no state.
+        let stats =
+            tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok());
+        let mut states = stats.filter_map(|stat| stat.rsplit_once(") ")?.1.chars().next());
+        states.all(|state| state == 'T')
     }
 
     /// Lets it run again.
