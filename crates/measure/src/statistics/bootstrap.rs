@@ -82,8 +82,8 @@ fn student_interval(values: &[f64]) -> (f64, f64) {
     if logs { (low.exp(), high.exp()) } else { (low, high) }
 }
 
-/// The median of a resample, given as places in `values`. Counting how often each value was drawn
-/// takes a fifth of the time of sorting the resample.
+/// The median of a resample, given as places in `values`: by how often each value was drawn, which
+/// takes no sorting of each resample.
 fn median_of_resample(values: &[f64]) -> impl FnMut(&[usize]) -> f64 {
     let n = values.len();
     let mut order: Vec<usize> = (0..n).collect();
