@@ -193,7 +193,7 @@ fn field(text: &str, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// The bytes that the files below `folder` occupy on disk.
+/// The bytes that the files below `folder` occupy on disk, holes left out.
 pub fn folder_bytes(folder: &std::path::Path) -> io::Result<u64> {
     use std::os::unix::fs::MetadataExt;
     let mut total = 0;
@@ -221,6 +221,18 @@ mod tests {
         assert_eq!(field(status, "voluntary_ctxt_switches"), 5);
         assert_eq!(field(status, "read_bytes"), 12);
         assert_eq!(field(status, "RssFile"), 0);
+    }
+
+    #[test]
+    fn files_count_in_every_folder_and_without_holes() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(folder_bytes(folder.path()).unwrap(), 0);
+        fs::create_dir(folder.path().join("inner")).unwrap();
+        fs::write(folder.path().join("inner/full"), [1; 10_000]).unwrap();
+        let sparse = fs::File::create(folder.path().join("sparse")).unwrap();
+        sparse.set_len(1 << 30).unwrap();
+        let bytes = folder_bytes(folder.path()).unwrap();
+        assert!((10_000..1 << 20).contains(&bytes), "{bytes}");
     }
 
     #[test]

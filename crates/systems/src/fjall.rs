@@ -146,9 +146,11 @@ impl ordered::Snapshot for Snapshot<'_> {
         &self,
         table: Table,
         from: &[u8],
+        limit: u32,
         mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, Refusal>,
     ) -> Result<(), Refusal> {
-        for pair in self.reading.range(self.library.keyspace(table), from..) {
+        let pairs = self.reading.range(self.library.keyspace(table), from..);
+        for pair in pairs.take(limit as usize) {
             let (key, value) = pair.into_inner()?;
             if each(&key, &value)?.is_break() {
                 break;

@@ -75,6 +75,9 @@ pub(crate) fn read<'a>(
     if record.is_empty() { Ok(()) } else { Err(BadFraming) }
 }
 
+/// Bytes beyond are fetched while those before are read.
+const MOST_AHEAD: usize = 2048;
+
 /// Asks for the record's bytes all at once: one length says where the next one stands, and in a store's
 /// own memory each step would wait for its line.
 #[inline]
@@ -84,9 +87,6 @@ fn fetch_ahead(record: &[u8]) {
         prefetch_index(record, line);
     }
 }
-
-/// Lines beyond are fetched while those before are read.
-const MOST_AHEAD: usize = 2048;
 
 /// The bytes given for the field at `position`.
 pub(crate) fn given<'a>(values: &[FieldValue<'a>], position: u16) -> Option<&'a [u8]> {

@@ -21,6 +21,7 @@ pub mod system;
 mod document;
 mod duckdb;
 mod entries;
+mod files;
 mod fjall;
 mod framing;
 mod incoming;

@@ -151,12 +151,13 @@ impl ordered::Snapshot for Snapshot<'_> {
         &self,
         table: Table,
         from: &[u8],
+        limit: u32,
         mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, Refusal>,
     ) -> Result<(), Refusal> {
         let tree = self.library.tree(table);
         // LMDB has no empty key, and seeks none.
         let first = if from.is_empty() { Bound::Unbounded } else { Bound::Included(from) };
-        for pair in tree.range(&self.reading, &(first, Bound::Unbounded))? {
+        for pair in tree.range(&self.reading, &(first, Bound::Unbounded))?.take(limit as usize) {
             let (key, value) = pair?;
             if each(key, value)?.is_break() {
                 break;

@@ -181,10 +181,11 @@ impl ordered::Snapshot for Snapshot<'_> {
         &self,
         table: Table,
         from: &[u8],
+        limit: u32,
         mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, Refusal>,
     ) -> Result<(), Refusal> {
         let table = self.open(table)?;
-        for pair in table.range(from..).map_err(refusal)? {
+        for pair in table.range(from..).map_err(refusal)?.take(limit as usize) {
             let (key, value) = pair.map_err(refusal)?;
             if each(key.value(), value.value())?.is_break() {
                 break;

@@ -13,7 +13,7 @@ use super::{
     session::DuckdbSession,
     statements::Table,
 };
-use crate::{Client, Footprint, Identity, Loader, System, SystemError};
+use crate::{Client, Footprint, Identity, Loader, System, SystemError, files};
 
 /// A table in a database of its own.
 pub(super) struct Duckdb {
@@ -151,7 +151,7 @@ impl System for Duckdb {
         let memory = number(&self.connection()?, MEMORY, "tell its memory")?;
         let mut disk = 0;
         for file in self.files() {
-            disk += size(&file)
+            disk += files::size(&file)
                 .map_err(|error| failed(&format!("measure {}", file.display()), error))?;
         }
         let disk_bytes = self.file.is_some().then_some(disk);
@@ -182,31 +182,16 @@ impl System for Duckdb {
         drop(connection);
         self.opened().take();
         for file in self.files() {
-            gone(fs::remove_file(&file), &file)?;
+            removed(fs::remove_file(&file), &file)?;
         }
         if let Some(file) = &self.file {
             let spill = spill_folder(file);
-            gone(fs::remove_dir_all(&spill), &spill)?;
+            removed(fs::remove_dir_all(&spill), &spill)?;
         }
         Ok(())
     }
 }
 
-/// That a path is not there is as good as its removal.
-fn gone(removed: io::Result<()>, path: &Path) -> Result<(), SystemError> {
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(failed(&format!("remove {}", path.display()), error))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The size of a file, 0 if there is none.
-fn size(file: &Path) -> io::Result<u64> {
-    match fs::metadata(file) {
-        Ok(metadata) => Ok(metadata.len()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-        Err(error) => Err(error),
-    }
+fn removed(result: io::Result<()>, path: &Path) -> Result<(), SystemError> {
+    files::gone(result).map_err(|error| failed(&format!("remove {}", path.display()), error))
 }

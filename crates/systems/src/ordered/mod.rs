@@ -6,7 +6,9 @@
 //! them. Every operation is one transaction: an update reads the record and writes it, with the entries
 //! that change, and an insert overwrites a record that exists.
 
+mod loader;
 mod session;
+mod shape;
 mod tables;
 
 use std::{
@@ -16,10 +18,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use assay_model::{FailureKind, FieldValue, Outcome, Schema};
+use assay_measure::resources;
+use assay_model::{FailureKind, Outcome, Schema};
 
-use self::session::OrderedSession;
-use crate::{Client, Footprint, Identity, Loader, System, SystemError};
+use self::{loader::OrderedLoader, session::OrderedSession, shape::Shape};
+use crate::{
+    Client, Footprint, Identity, Loader, System, SystemError,
+    framing::{BAD_FRAMING, BadFraming},
+};
 
 pub(crate) use self::tables::TableNames;
 
@@ -71,12 +77,13 @@ pub(crate) trait Snapshot {
     /// Shows the value of a key to `found`. Returns whether there is one.
     fn get(&self, table: Table, key: &[u8], found: impl FnOnce(&[u8])) -> Result<bool, Refusal>;
 
-    /// Shows keys and values in order, from the first that is not less than `from`, until `each`
-    /// breaks.
+    /// Shows up to `limit` keys and values in order, from the first that is not less than `from`,
+    /// until `each` breaks.
     fn range(
         &self,
         table: Table,
         from: &[u8],
+        limit: u32,
         each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, Refusal>,
     ) -> Result<(), Refusal>;
 }
@@ -124,6 +131,12 @@ impl Refusal {
     }
 }
 
+impl From<BadFraming> for Refusal {
+    fn from(_: BadFraming) -> Refusal {
+        Refusal::new(FailureKind::Protocol, BAD_FRAMING)
+    }
+}
+
 /// Opens a library in an empty folder, with its tables.
 pub(crate) type Open<L> = Box<dyn Fn(&Path, &TableNames) -> Result<L, Refusal> + Send + Sync>;
 
@@ -137,17 +150,6 @@ pub(crate) struct Ordered<L> {
     /// From `prepare` to `remove`.
     opened: Mutex<Option<Arc<L>>>,
 }
-
-/// What records are made of.
-#[derive(Clone, Copy)]
-struct Shape {
-    fields: u16,
-    /// How many of them, the first, have an index.
-    indexes: u16,
-}
-
-/// Records that the loader commits together.
-const BATCH: u32 = 1_000;
 
 impl<L: Library> Ordered<L> {
     /// The driver `name`, with its files in a folder of its own in `data_dir`.
@@ -185,13 +187,11 @@ impl<L: Library> Ordered<L> {
     }
 
     fn refused(&self, action: &str) -> impl FnOnce(Refusal) -> SystemError {
-        let (system, action) = (self.name.into(), action.into());
-        move |refusal| SystemError::Failed { system, action, why: refusal.why }
+        move |refusal| self.failed(action, refusal.why)
     }
 
     fn in_folder(&self, action: &str) -> impl FnOnce(io::Error) -> SystemError {
-        let (system, action) = (self.name.into(), format!("{action} {}", self.folder.display()));
-        move |error| SystemError::Failed { system, action, why: error.to_string() }
+        move |error| self.failed(&format!("{action} {}", self.folder.display()), error)
     }
 }
 
@@ -218,10 +218,7 @@ impl<L: Library> System for Ordered<L> {
     }
 
     fn loader(&self) -> Result<Box<dyn Loader + '_>, SystemError> {
-        Ok(Box::new(OrderedLoader {
-            system: self,
-            session: OrderedSession::new(self.library()?, self.shape),
-        }))
+        Ok(Box::new(OrderedLoader::new(self, self.library()?)))
     }
 
     fn settle(&self) -> Result<(), SystemError> {
@@ -238,7 +235,8 @@ impl<L: Library> System for Ordered<L> {
 
     /// The files' blocks. What the library keeps of them in memory is in the process's own account.
     fn footprint(&self) -> Result<Footprint, SystemError> {
-        let disk_bytes = tables::disk_bytes(&self.folder).map_err(self.in_folder("measure"))?;
+        let disk_bytes =
+            resources::folder_bytes(&self.folder).map_err(self.in_folder("measure"))?;
         let memory_bytes = self.library()?.memory_bytes().map_err(self.refused("be measured"))?;
         Ok(Footprint { disk_bytes: (disk_bytes > 0).then_some(disk_bytes), memory_bytes })
     }
@@ -252,29 +250,5 @@ impl<L: Library> System for Ordered<L> {
         let Some(library) = self.opened().take() else { return Ok(()) };
         drop(library);
         fs::remove_dir_all(&self.folder).map_err(self.in_folder("remove"))
-    }
-}
-
-/// Loads in transactions of [`BATCH`] records.
-struct OrderedLoader<'s, L: Library> {
-    system: &'s Ordered<L>,
-    session: OrderedSession<L>,
-}
-
-impl<L: Library> OrderedLoader<'_, L> {
-    fn loaded(&self, loaded: Result<(), Refusal>) -> Result<(), SystemError> {
-        loaded.map_err(self.system.refused("load the records"))
-    }
-}
-
-impl<L: Library> Loader for OrderedLoader<'_, L> {
-    fn insert(&mut self, key: &[u8], values: &[FieldValue<'_>]) -> Result<(), SystemError> {
-        let added = self.session.add_to_batch(key, values);
-        self.loaded(added)
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<(), SystemError> {
-        let written = self.session.write_batch();
-        self.loaded(written)
     }
 }

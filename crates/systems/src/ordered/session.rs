@@ -4,11 +4,8 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use assay_model::{Answer, FailureKind, FieldValue, Fields, Operation, Outcome};
 
-use super::{BATCH, Library, Refusal, Shape, Snapshot, Table, Transaction};
-use crate::{
-    Session, entries,
-    framing::{self, BAD_FRAMING, BadFraming},
-};
+use super::{Library, Refusal, Snapshot, Table, Transaction, shape::Shape};
+use crate::{Session, entries, framing};
 
 pub(super) struct OrderedSession<L> {
     library: Arc<L>,
@@ -18,16 +15,8 @@ pub(super) struct OrderedSession<L> {
     /// The record to be written.
     new: Vec<u8>,
     entry: Vec<u8>,
-    /// What the loader has yet to commit.
-    batch: Batch,
-}
-
-/// Records, one behind the other.
-#[derive(Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    /// For each where its key and its record end.
-    ends: Vec<[usize; 2]>,
+    /// What the entries that are looked up stand before.
+    end: Vec<u8>,
 }
 
 /// What a write does to the record that is there.
@@ -39,16 +28,12 @@ enum Change<'a> {
 
 impl<L: Library> OrderedSession<L> {
     pub(super) fn new(library: Arc<L>, shape: Shape) -> OrderedSession<L> {
-        let (old, new, entry) = Default::default();
-        OrderedSession { library, shape, old, new, entry, batch: Batch::default() }
+        let (old, new, entry, end) = Default::default();
+        OrderedSession { library, shape, old, new, entry, end }
     }
 
     fn read(&self, key: &[u8], fields: Fields, answer: &mut Answer) -> Result<Outcome, Refusal> {
-        let mut reported = Ok(());
-        let found = self.library.read()?.get(Table::Records, key, |record| {
-            reported = self.shape.report(key, record, fields, answer);
-        })?;
-        reported?;
+        let found = self.shape.show(&self.library.read()?, key, fields, answer)?;
         Ok(if found { Outcome::Done } else { Outcome::Missing })
     }
 
@@ -59,53 +44,39 @@ impl<L: Library> OrderedSession<L> {
         fields: Fields,
         answer: &mut Answer,
     ) -> Result<Outcome, Refusal> {
-        let mut left = limit;
-        if left > 0 {
-            self.library.read()?.range(Table::Records, start, |key, record| {
-                self.shape.report(key, record, fields, answer)?;
-                left -= 1;
-                Ok(if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-            })?;
-        }
+        self.library.read()?.range(Table::Records, start, limit, |key, record| {
+            self.shape.report(key, record, fields, answer)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
         Ok(Outcome::Done)
     }
 
     fn look_up(
         &mut self,
         index: u16,
-        [from, to]: [Option<&[u8]>; 2],
+        (from, to): (&[u8], Option<&[u8]>),
         limit: u32,
         fields: Fields,
         answer: &mut Answer,
     ) -> Result<Outcome, Refusal> {
-        // Where the range begins, and in `new` where it ends.
-        let OrderedSession { library, shape, new: end, entry: start, .. } = self;
+        let OrderedSession { library, shape, entry: start, end, .. } = self;
         start.clear();
-        entries::write_start(from.unwrap_or_default(), start);
+        entries::write_start(from, start);
         end.clear();
         if let Some(to) = to {
             entries::write_end(to, end);
         }
-        let mut left = limit;
-        if left > 0 {
-            let snapshot = library.read()?;
-            snapshot.range(Table::Index(index), start, |entry, _| {
-                if to.is_some() && entry >= end.as_slice() {
-                    return Ok(ControlFlow::Break(()));
-                }
-                let key = entries::key_of(entry).ok_or_else(bad_entry)?;
-                let mut reported = Ok(());
-                let found = snapshot.get(Table::Records, key, |record| {
-                    reported = shape.report(key, record, fields, answer);
-                })?;
-                reported?;
-                if !found {
-                    return Err(bad_entry());
-                }
-                left -= 1;
-                Ok(if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-            })?;
-        }
+        let snapshot = library.read()?;
+        snapshot.range(Table::Index(index), start, limit, |entry, _| {
+            if to.is_some() && entry >= end.as_slice() {
+                return Ok(ControlFlow::Break(()));
+            }
+            let key = entries::key_of(entry).ok_or_else(bad_entry)?;
+            match shape.show(&snapshot, key, fields, answer)? {
+                true => Ok(ControlFlow::Continue(())),
+                false => Err(bad_entry()),
+            }
+        })?;
         Ok(Outcome::of_lookup(to, answer.row_count()))
     }
 
@@ -118,121 +89,27 @@ impl<L: Library> OrderedSession<L> {
         let found = !is_blind
             && transaction.get(Table::Records, key, |record| old.extend_from_slice(record))?;
         new.clear();
-        match *change {
-            Change::Insert(values) => framing::write(values, shape.fields, new),
+        let new = match *change {
+            Change::Insert(values) => {
+                framing::write(values, shape.fields, new);
+                Some(new.as_slice())
+            }
             _ if !found => return Ok(Outcome::Missing),
             Change::Update(values) => {
                 let changed = |position| framing::given(values, position);
                 framing::write_merged(old, changed, shape.fields, new)?;
+                Some(new.as_slice())
             }
-            Change::Delete => {
-                transaction.remove(Table::Records, key)?;
-                shape.each_key(old, |index, value| {
-                    entry.clear();
-                    entries::write(value, key, entry);
-                    transaction.remove(Table::Index(index), entry)
-                })?;
-                transaction.commit()?;
-                return Ok(Outcome::Done);
-            }
+            Change::Delete => None,
+        };
+        match new {
+            Some(record) => transaction.put(Table::Records, key, record)?,
+            None => transaction.remove(Table::Records, key)?,
         }
-        transaction.put(Table::Records, key, new)?;
-        let mut olds = [&[][..]; assay_model::MAX_INDEXES];
-        if found {
-            shape.each_key(old, |index, value| {
-                olds[usize::from(index)] = value;
-                Ok(())
-            })?;
-        }
-        shape.each_key(new, |index, value| {
-            let old = olds[usize::from(index)];
-            if found && old == value {
-                return Ok(());
-            }
-            if found {
-                entry.clear();
-                entries::write(old, key, entry);
-                transaction.remove(Table::Index(index), entry)?;
-            }
-            entry.clear();
-            entries::write(value, key, entry);
-            transaction.put(Table::Index(index), entry, &[])
-        })?;
+        let old = found.then_some(old.as_slice());
+        shape.write_entries(&mut transaction, key, [old, new], entry)?;
         transaction.commit()?;
         Ok(Outcome::Done)
-    }
-
-    /// Adds a new record to those that are committed together, and commits them if they are enough.
-    pub(super) fn add_to_batch(
-        &mut self,
-        key: &[u8],
-        values: &[FieldValue<'_>],
-    ) -> Result<(), Refusal> {
-        let Batch { bytes, ends } = &mut self.batch;
-        bytes.extend_from_slice(key);
-        let key_end = bytes.len();
-        framing::write(values, self.shape.fields, bytes);
-        ends.push([key_end, bytes.len()]);
-        if ends.len() < BATCH as usize { Ok(()) } else { self.write_batch() }
-    }
-
-    /// Commits the records that were added since the last time.
-    pub(super) fn write_batch(&mut self) -> Result<(), Refusal> {
-        let OrderedSession { library, shape, entry, batch: Batch { bytes, ends }, .. } = self;
-        if ends.is_empty() {
-            return Ok(());
-        }
-        let mut transaction = library.write()?;
-        let mut start = 0;
-        for &[key_end, record_end] in &*ends {
-            let (key, record) = (&bytes[start..key_end], &bytes[key_end..record_end]);
-            transaction.put(Table::Records, key, record)?;
-            shape.each_key(record, |index, value| {
-                entry.clear();
-                entries::write(value, key, entry);
-                transaction.put(Table::Index(index), entry, &[])
-            })?;
-            start = record_end;
-        }
-        transaction.commit()?;
-        bytes.clear();
-        ends.clear();
-        Ok(())
-    }
-}
-
-impl Shape {
-    fn report(
-        self,
-        key: &[u8],
-        record: &[u8],
-        fields: Fields,
-        answer: &mut Answer,
-    ) -> Result<(), Refusal> {
-        answer.begin_row(key);
-        Ok(framing::read(record, self.fields, |position, bytes| {
-            if fields.contains(position) {
-                answer.field(position, bytes);
-            }
-        })?)
-    }
-
-    /// Calls `each` with the indexed values of a record.
-    fn each_key<'r>(
-        self,
-        record: &'r [u8],
-        mut each: impl FnMut(u16, &'r [u8]) -> Result<(), Refusal>,
-    ) -> Result<(), Refusal> {
-        if self.indexes == 0 {
-            return Ok(());
-        }
-        let mut done = Ok(());
-        framing::read(record, self.fields, |position, value| {
-            if position < self.indexes && done.is_ok() {
-                done = each(position, value);
-            }
-        })?;
-        done
     }
 }
 
@@ -244,17 +121,11 @@ impl<L: Library> Session for OrderedSession<L> {
             Operation::Update { key, values } => self.change(key, &Change::Update(values)),
             Operation::Scan { start, limit, fields } => self.scan(start, limit, fields, answer),
             Operation::Lookup { field, from, to, limit, fields } => {
-                self.look_up(field, [Some(from), to], limit, fields, answer)
+                self.look_up(field, (from, to), limit, fields, answer)
             }
             Operation::Delete { key } => self.change(key, &Change::Delete),
         };
         done.unwrap_or_else(Refusal::outcome)
-    }
-}
-
-impl From<BadFraming> for Refusal {
-    fn from(_: BadFraming) -> Refusal {
-        Refusal::new(FailureKind::Protocol, BAD_FRAMING)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The database file: made, loaded, measured, identified and removed.
 
 use std::{
-    fs, io,
-    path::{Path, PathBuf},
+    fs,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -14,7 +14,7 @@ use super::{
     session::{SqliteSession, unfit},
     statements::Statements,
 };
-use crate::{Client, Footprint, Identity, Loader, System, SystemError};
+use crate::{Client, Footprint, Identity, Loader, System, SystemError, files};
 
 /// How many records the loader puts into one transaction.
 const BATCH_ROWS: u32 = 10_000;
@@ -118,7 +118,7 @@ impl System for Sqlite {
     fn footprint(&self) -> Result<Footprint, SystemError> {
         let mut bytes = 0;
         for file in self.files() {
-            bytes += size(&file)
+            bytes += files::size(&file)
                 .map_err(|error| failed(&format!("measure {}", file.display()), error))?;
         }
         Ok(Footprint { disk_bytes: Some(bytes), memory_bytes: None })
@@ -152,12 +152,8 @@ impl System for Sqlite {
             .map_err(|error| failed("remove the table", error))?;
         drop(connection);
         for file in self.files() {
-            match fs::remove_file(&file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(failed(&format!("remove {}", file.display()), error));
-                }
-                _ => {}
-            }
+            files::gone(fs::remove_file(&file))
+                .map_err(|error| failed(&format!("remove {}", file.display()), error))?;
         }
         Ok(())
     }
@@ -170,15 +166,6 @@ fn shown(name: &str, value: String) -> String {
     match (name == "synchronous").then(level).flatten() {
         Some(name) => (*name).to_owned(),
         None => value,
-    }
-}
-
-/// The size of a file, 0 if there is none.
-fn size(file: &Path) -> io::Result<u64> {
-    match fs::metadata(file) {
-        Ok(metadata) => Ok(metadata.len()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-        Err(error) => Err(error),
     }
 }
 
