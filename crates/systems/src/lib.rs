@@ -37,6 +37,7 @@ mod redis;
 #[cfg(any(test, feature = "fuzzing"))]
 mod replay;
 mod slik;
+mod sql;
 mod sqlite;
 
 pub use registry::{Driver, Layout, Opening, Place, SettingDoc, Settings, Target};

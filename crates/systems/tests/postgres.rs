@@ -1,5 +1,10 @@
 //! The `postgres` driver against a real server. Skipped, by name, where none is installed.
 
+#[path = "common/logins.rs"]
+mod logins;
+#[path = "common/records.rs"]
+mod records;
+
 #[path = "postgres/server.rs"]
 mod server;
 
@@ -15,14 +20,15 @@ mod setup;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_model::{
-    Answer, Durability, Endpoint, FailureKind, FieldValue, Fields, Operation, Outcome, Schema,
+    Durability, Endpoint, FailureKind, FieldValue, Fields, Operation, Outcome, Schema,
 };
 use assay_systems::{
-    Client, Opening, Session, System, Target,
+    Opening, System, Target,
     blocking::Blocking,
     conformance::{self, Content, Subject, Updates},
     registry::find,
 };
+use records::{Row, ask, delete, insert, kind, load, read, row, scan, session, update, values};
 use server::{Server, shared};
 
 /// Every layout with every place that it has for the key.
@@ -56,69 +62,6 @@ fn open(opening: Opening) -> Box<dyn System> {
 
 fn system(endpoint: Endpoint, layout: &str, key: &str) -> Box<dyn System> {
     open(opening(endpoint, layout, key, FIELDS))
-}
-
-fn session(system: &dyn System) -> Blocking {
-    match system.connect() {
-        Ok(Client::Wire(client)) => Blocking::new(client),
-        Ok(Client::Call(_)) => panic!("the driver is a wire client"),
-        Err(error) => panic!("{error}"),
-    }
-}
-
-/// A row as the tests write it: key, then position and value of each field.
-type Row = (Vec<u8>, Vec<(u16, Vec<u8>)>);
-
-fn row(key: &str, fields: &[(u16, &str)]) -> Row {
-    let fields = fields.iter().map(|(field, value)| (*field, value.as_bytes().to_vec()));
-    (key.as_bytes().to_vec(), fields.collect())
-}
-
-fn ask(session: &mut Blocking, operation: Operation<'_>) -> (Outcome, Vec<Row>) {
-    let mut answer = Answer::keeping();
-    let outcome = session.execute(&operation, &mut answer);
-    let rows = answer
-        .rows()
-        .map(|row| {
-            let mut fields: Vec<_> =
-                row.fields().map(|(field, value)| (field, value.to_vec())).collect();
-            fields.sort();
-            (row.key().to_vec(), fields)
-        })
-        .collect();
-    (outcome, rows)
-}
-
-fn values<'a>(fields: &'a [(u16, &'a str)]) -> Vec<FieldValue<'a>> {
-    fields.iter().map(|&(field, value)| FieldValue { field, bytes: value.as_bytes() }).collect()
-}
-
-fn insert(session: &mut Blocking, key: &str, fields: &[(u16, &str)]) -> Outcome {
-    let operation = Operation::Insert { key: key.as_bytes(), values: &values(fields) };
-    ask(session, operation).0
-}
-
-fn update(session: &mut Blocking, key: &str, fields: &[(u16, &str)]) -> Outcome {
-    let operation = Operation::Update { key: key.as_bytes(), values: &values(fields) };
-    ask(session, operation).0
-}
-
-fn read(session: &mut Blocking, key: &str, fields: Fields) -> (Outcome, Vec<Row>) {
-    ask(session, Operation::Read { key: key.as_bytes(), fields })
-}
-
-fn delete(session: &mut Blocking, key: &str) -> Outcome {
-    ask(session, Operation::Delete { key: key.as_bytes() }).0
-}
-
-fn scan(session: &mut Blocking, start: &str, limit: u32, fields: Fields) -> Vec<Row> {
-    let (outcome, rows) = ask(session, Operation::Scan { start: start.as_bytes(), limit, fields });
-    assert_eq!(outcome, Outcome::Done);
-    rows
-}
-
-fn kind(outcome: &Outcome) -> FailureKind {
-    outcome.failure_kind().unwrap_or_else(|| panic!("a success where a failure is due"))
 }
 
 /// Runs `test` with an empty table in each layout, then removes it.

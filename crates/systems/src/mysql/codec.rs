@@ -16,7 +16,7 @@ use super::{
     reply::RowReader,
     statement::{self, PING, Shape, Statements},
 };
-use crate::{Codec, Step};
+use crate::{Codec, Step, sql::broken};
 
 mod request;
 
@@ -130,7 +130,7 @@ impl MysqlCodec {
         answer: &mut Answer,
     ) -> Result<Taken, Outcome> {
         if self.pending.due == Due::Nothing {
-            return Err(protocol("it sent something unasked"));
+            return Err(broken("it sent something unasked"));
         }
         if payload.first() == Some(&0xff) {
             return self.take_error(payload);
@@ -143,7 +143,7 @@ impl MysqlCodec {
             }
             Due::Prepared => {
                 let prepared = Prepared::parse(payload)
-                    .ok_or_else(|| protocol("no answer to preparing a statement"))?;
+                    .ok_or_else(|| broken("no answer to preparing a statement"))?;
                 let Prepared { id, descriptions } = prepared;
                 self.described(descriptions, id, out);
             }
@@ -160,13 +160,13 @@ impl MysqlCodec {
                     (Some(columns), [] | [1]) if columns == due => due,
                     // They are those that were described when the statement was prepared.
                     (Some(columns), [0]) if columns == due => 0,
-                    _ => return Err(protocol(&format!("no rows of {due} columns"))),
+                    _ => return Err(broken(&format!("no rows of {due} columns"))),
                 };
                 self.pending.due = Due::Columns { left };
             }
             Due::Columns { left: 0 } => {
                 if !packet::is_end(payload) {
-                    return Err(protocol("more columns than announced"));
+                    return Err(broken("more columns than announced"));
                 }
                 self.pending.due = Due::Row;
             }
@@ -174,13 +174,13 @@ impl MysqlCodec {
             Due::Row if packet::is_end(payload) => {
                 let status = Reader { rest: &payload[1..] }
                     .number(4)
-                    .ok_or_else(|| protocol("an end without a status"))?;
+                    .ok_or_else(|| broken("an end without a status"))?;
                 return self.over((status >> 16) as u16);
             }
             Due::Row => {
                 self.pending.rows += 1;
                 if self.pending.expected == Expected::Record && self.pending.rows > 1 {
-                    return Err(protocol("two records of one key"));
+                    return Err(broken("two records of one key"));
                 }
                 let Pending { shape, field, .. } = self.pending;
                 if let Err(why) = self.rows.read(payload, shape, field, answer)? {
@@ -193,7 +193,7 @@ impl MysqlCodec {
 
     /// An error ends the command; the connection goes on, unless the server closes it.
     fn take_error(&mut self, payload: &[u8]) -> Result<Taken, Outcome> {
-        let error = ServerError::parse(payload).ok_or_else(|| protocol("an unreadable error"))?;
+        let error = ServerError::parse(payload).ok_or_else(|| broken("an unreadable error"))?;
         if error.closes() {
             return Err(error.outcome());
         }
@@ -224,10 +224,10 @@ impl MysqlCodec {
     /// The outcome, now that the command is over.
     fn over(&mut self, status: u16) -> Result<Taken, Outcome> {
         if status & IN_TRANSACTION != 0 {
-            return Err(protocol("it is in a transaction that nothing began"));
+            return Err(broken("it is in a transaction that nothing began"));
         }
         if status & MORE_RESULTS != 0 {
-            return Err(protocol("it has a second answer to one question"));
+            return Err(broken("it has a second answer to one question"));
         }
         self.pending.due = Due::Nothing;
         if let Some(failure) = self.pending.failure.take() {
@@ -251,7 +251,7 @@ impl MysqlCodec {
             return self.take(payload, out, answer);
         }
         if self.partial.len() + payload.len() > MESSAGE_LIMIT {
-            return Err(protocol("a message of more than 1 GiB"));
+            return Err(broken("a message of more than 1 GiB"));
         }
         self.partial.extend_from_slice(payload);
         if payload.len() == LONGEST {
@@ -273,11 +273,7 @@ enum Taken {
 }
 
 fn changed(payload: &[u8]) -> Result<Changed, Outcome> {
-    Changed::parse(payload).ok_or_else(|| protocol("no answer to a change"))
-}
-
-fn protocol(why: &str) -> Outcome {
-    Outcome::failed(FailureKind::Protocol, format!("the server broke the protocol: {why}"))
+    Changed::parse(payload).ok_or_else(|| broken("no answer to a change"))
 }
 
 impl Codec for MysqlCodec {
@@ -303,7 +299,7 @@ impl Codec for MysqlCodec {
             if packet.sequence != self.pending.sequence {
                 let due = self.pending.sequence;
                 let why = format!("packet {} where {due} is due", packet.sequence);
-                return Step::Broken(protocol(&why));
+                return Step::Broken(broken(&why));
             }
             self.pending.sequence = packet.sequence.wrapping_add(1);
             match self.take_packet(packet.payload, out, answer) {

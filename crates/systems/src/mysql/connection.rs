@@ -7,7 +7,11 @@ use super::{
     error::{ServerError, Trouble},
     packet::{self, LONGEST, Reader},
 };
-use crate::{incoming::Incoming, socket::Socket};
+use crate::{
+    incoming::Incoming,
+    socket::Socket,
+    sql::{self, TextRow},
+};
 
 /// Runs SQL.
 const QUERY: u8 = 0x03;
@@ -24,9 +28,6 @@ pub(super) struct Connection {
     /// The sequence number of the next packet, in either direction.
     sequence: u8,
 }
-
-/// A row as text, column by column.
-pub(super) type TextRow = Vec<Option<String>>;
 
 /// A statement that the server has prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,14 +171,12 @@ impl Connection {
 
     /// Runs SQL that gives one value.
     pub fn value(&mut self, sql: &str) -> Result<String, Trouble> {
-        let first = self.query(sql)?.into_iter().next().and_then(|row| row.into_iter().next());
-        first.flatten().ok_or_else(|| Trouble::Protocol(format!("no value from: {sql}")))
+        sql::value(self.query(sql)?, sql)
     }
 
     /// Runs SQL that gives one number.
     pub fn number(&mut self, sql: &str) -> Result<u64, Trouble> {
-        let text = self.value(sql)?;
-        text.parse().map_err(|_| Trouble::Protocol(format!("'{text}' in place of a number")))
+        sql::number(&self.value(sql)?)
     }
 
     /// Takes the answer to a command that changes rows. Returns how many.

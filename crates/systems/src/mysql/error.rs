@@ -1,11 +1,11 @@
 //! What the server reports as an error, and what kind of outcome that is.
 
-use std::{fmt, io};
+use std::fmt;
 
 use assay_model::{FailureKind, Outcome};
-use thiserror::Error;
 
 use super::packet::Reader;
+use crate::sql;
 
 /// An error packet. The numbers are those of `mysqld_error.h`; MariaDB has the same, and from 1900
 /// on its own.
@@ -86,18 +86,7 @@ impl fmt::Display for ServerError {
 }
 
 /// Why a command on a blocking connection failed.
-#[derive(Debug, Error)]
-pub(super) enum Trouble {
-    /// The server refused it.
-    #[error("{0}")]
-    Server(ServerError),
-    /// The connection failed.
-    #[error("{0}")]
-    Connection(#[from] io::Error),
-    /// The reply makes no sense.
-    #[error("the server broke the protocol: {0}")]
-    Protocol(String),
-}
+pub(super) type Trouble = sql::Trouble<ServerError>;
 
 impl Trouble {
     /// The error's number, if the server refused the command.

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use assay_model::{Answer, FailureKind, Outcome, Schema};
+use assay_model::{Answer, Outcome, Schema};
 
 use super::{
     packet::Reader,
     statement::{FieldsFrom, Shape},
 };
-use crate::document::{Names, Scanner};
+use crate::{
+    document::{Names, Scanner},
+    sql::broken,
+};
 
 /// Reads rows; keeps the buffers that this needs.
 pub(super) struct RowReader {
@@ -118,8 +121,4 @@ impl<'a> Columns<'a> {
 
 fn truncated() -> Outcome {
     broken("a row whose length is not that of its columns")
-}
-
-fn broken(why: &str) -> Outcome {
-    Outcome::failed(FailureKind::Protocol, format!("the server broke the protocol: {why}"))
 }

@@ -4,13 +4,16 @@
 //! records are prepared when a client connects; those about single columns or members of a table
 //! with many fields before their first use, which is then a round trip longer.
 
-use assay_model::{FieldValue, Fields, Schema};
+use assay_model::{FieldValue, Fields, Outcome, Schema};
 
 use super::{
     layout::{self, Body},
     packet::{self, HEADER_BYTES},
 };
-use crate::framing;
+use crate::{
+    framing,
+    sql::{Lookups, Range},
+};
 
 mod write;
 
@@ -180,14 +183,6 @@ struct ByColumn {
     update: usize,
 }
 
-/// Where the lookups are: in the order of the fields, then the ranges, then what is selected.
-#[derive(Debug)]
-struct Lookups {
-    first: usize,
-    index_count: u16,
-    selections: usize,
-}
-
 const READ: usize = 0;
 const SCAN: usize = 1;
 const INSERT: usize = 2;
@@ -206,30 +201,6 @@ pub(super) enum Replacement {
     Columns,
     /// One parameter, a document to merge.
     Document,
-}
-
-/// The form of the range of values that a lookup asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Range {
-    /// One value.
-    One,
-    /// From one value up to another.
-    UpTo,
-    /// From a value on.
-    From,
-}
-
-impl Range {
-    const ALL: [Range; 3] = [Range::One, Range::UpTo, Range::From];
-
-    /// The form of the range from `from` up to `to`.
-    pub fn of(from: &[u8], to: Option<&[u8]>) -> Range {
-        match to {
-            Some(to) if to == from => Range::One,
-            Some(_) => Range::UpTo,
-            None => Range::From,
-        }
-    }
 }
 
 impl Statements {
@@ -287,16 +258,14 @@ impl Statements {
         }
     }
 
-    /// The statement that looks up values in `range` of the field at `position`; `None` if it has
-    /// no index.
-    pub fn lookup(&self, position: u16, range: Range, fields: Fields) -> Option<usize> {
-        let Lookups { first, index_count, selections } = self.lookups;
+    /// The statement that looks up values in `range` of the field at `position`. The error is that
+    /// it has no index.
+    pub fn lookup(&self, position: u16, range: Range, fields: Fields) -> Result<usize, Outcome> {
         let selection = match fields {
             Fields::All => 0,
             Fields::One(field) => self.one(1, field),
         };
-        let ranges = usize::from(position) * Range::ALL.len() + range as usize;
-        (position < index_count).then(|| first + ranges * selections + selection)
+        self.lookups.find(position, range, selection)
     }
 
     pub fn insert(&self) -> usize {

@@ -20,13 +20,13 @@ use super::{
     login,
     statement::Statements,
 };
-use crate::{Client, Footprint, Identity, Loader, System, SystemError, WireClient};
+use crate::{
+    Client, Footprint, Identity, Loader, System, SystemError, WireClient,
+    sql::{self, SETUP_TIMEOUT},
+};
 
 /// The database of an endpoint that names none. It is created if it is not there.
 const DEFAULT_DATABASE: &str = "assay";
-/// How long set-up commands may take. Counting a large table takes far longer than an operation
-/// may.
-const SETUP_TIMEOUT: Duration = Duration::from_secs(3600);
 /// With more columns than this, the server would have no room for all of the longest records, which
 /// it then refuses to create the table for. The fields that long go to pages of their own.
 const STRICT_COLUMNS: u16 = 150;
@@ -304,11 +304,7 @@ impl System for Mysql {
         let settings = connection.query(IDENTITY).map_err(self.failed(action))?;
         Ok(Identity {
             version: format!("{} {number}", self.flavour.product),
-            settings: settings
-                .into_iter()
-                .filter_map(|row| <[Option<String>; 2]>::try_from(row).ok())
-                .map(|[name, value]| (name.unwrap_or_default(), value.unwrap_or_default()))
-                .collect(),
+            settings: sql::settings(settings),
         })
     }
 

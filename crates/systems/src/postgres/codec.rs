@@ -6,16 +6,19 @@
 
 use std::sync::Arc;
 
-use assay_model::{Answer, FailureKind, FieldValue, Fields, Operation, Outcome, Schema};
+use assay_model::{Answer, FailureKind, Fields, Operation, Outcome, Schema};
 
 use super::{
     error::ServerError,
     layout::{Body, Dialect},
     record,
     reply::RowReader,
-    statement::{MESSAGE_LIMIT, Range, Replacement, SYNC, Shape, Statements},
+    statement::{MESSAGE_LIMIT, Replacement, SYNC, Shape, Statements},
 };
-use crate::{Codec, Step};
+use crate::{
+    Codec, Step,
+    sql::{self, Range, broken},
+};
 
 /// The codec of one connection.
 pub(super) struct PostgresCodec {
@@ -92,7 +95,7 @@ impl PostgresCodec {
         parameters(self, out);
         if !statement.end(out, start) {
             let why = format!("the record is larger than PostgreSQL takes, {MESSAGE_LIMIT} bytes");
-            return Err(Outcome::failed(FailureKind::Rejected, why));
+            return Err(sql::refused(why));
         }
         self.pending.expected = expected;
         self.pending.statement = index;
@@ -127,8 +130,7 @@ impl PostgresCodec {
             Operation::Lookup { field, from, to, limit, fields } => {
                 self.select(fields)?;
                 let range = Range::of(from, to);
-                let index =
-                    self.statements.lookup(field, range, fields).ok_or_else(|| unindexed(field))?;
+                let index = self.statements.lookup(field, range, fields)?;
                 let expected = match Outcome::of_lookup(to, 0) {
                     Outcome::Missing => Expected::Record,
                     _ => Expected::Rows,
@@ -143,14 +145,14 @@ impl PostgresCodec {
                 })
             }
             Operation::Insert { key, values } => {
-                self.check(values)?;
+                sql::check_values(&self.schema, values)?;
                 let index = self.statements.insert();
                 self.request(Expected::Change, index, out, |codec, out| {
                     record::write_record(out, codec.dialect, &codec.schema, key, values);
                 })
             }
             Operation::Update { key, values } => {
-                self.check(values)?;
+                sql::check_values(&self.schema, values)?;
                 let (index, replacement) = self.statements.update(values);
                 self.request(Expected::Change, index, out, |codec, out| {
                     record::write_value(out, key);
@@ -180,7 +182,7 @@ impl PostgresCodec {
     fn select(&mut self, fields: Fields) -> Result<(), Outcome> {
         match fields {
             Fields::One(field) => {
-                self.check_field(field)?;
+                sql::check_field(&self.schema, field)?;
                 self.pending.field = field;
             }
             Fields::All => {}
@@ -195,26 +197,13 @@ impl PostgresCodec {
         }
     }
 
-    fn check(&self, values: &[FieldValue<'_>]) -> Result<(), Outcome> {
-        values.iter().try_for_each(|value| self.check_field(value.field))
-    }
-
-    fn check_field(&self, field: u16) -> Result<(), Outcome> {
-        let count = self.schema.field_count();
-        if field < count {
-            return Ok(());
-        }
-        let why = format!("field {field} of a table with {count} fields");
-        Err(Outcome::failed(FailureKind::Rejected, why))
-    }
-
     /// Takes one whole message. `body` is what follows its tag and length.
     fn take(&mut self, tag: u8, message: &[u8], answer: &mut Answer) -> Result<Taken, Outcome> {
         let body = &message[HEADER_BYTES..];
         match tag {
             b'D' => {
                 let shape = self.pending.shape.filter(|_| self.pending.completed.is_none());
-                let shape = shape.ok_or_else(|| protocol("a row that nothing asked for"))?;
+                let shape = shape.ok_or_else(|| broken("a row that nothing asked for"))?;
                 self.pending.rows += 1;
                 let row = self.rows.read(body, shape, self.pending.field, answer)?;
                 if let Err(why) = row {
@@ -223,7 +212,7 @@ impl PostgresCodec {
             }
             b'C' => {
                 if self.pending.completed.replace(affected(body)).is_some() {
-                    return Err(protocol("the operation completed twice"));
+                    return Err(broken("the operation completed twice"));
                 }
             }
             b'Z' => return self.ready(body).map(Taken::Ready),
@@ -232,7 +221,7 @@ impl PostgresCodec {
             b'1' => self.parsed[self.pending.statement] = true,
             b'E' => {
                 let error = ServerError::parse(message)
-                    .map_err(|error| protocol(&format!("an unreadable error: {error}")))?;
+                    .map_err(|error| broken(&format!("an unreadable error: {error}")))?;
                 if error.closes() {
                     return Err(error.outcome());
                 }
@@ -240,7 +229,7 @@ impl PostgresCodec {
             }
             other => {
                 let other = other.escape_ascii();
-                return Err(protocol(&format!("a message of type '{other}' during an operation")));
+                return Err(broken(&format!("a message of type '{other}' during an operation")));
             }
         }
         Ok(Taken::Part)
@@ -254,7 +243,7 @@ impl PostgresCodec {
     /// The outcome, now that the server is ready for the next operation.
     fn ready(&mut self, status: &[u8]) -> Result<Outcome, Outcome> {
         if status != b"I" {
-            return Err(protocol("it is in a transaction that nothing began"));
+            return Err(broken("it is in a transaction that nothing began"));
         }
         let expected = std::mem::replace(&mut self.pending.expected, Expected::Nothing);
         self.pending.shape = None;
@@ -262,17 +251,17 @@ impl PostgresCodec {
             return Ok(failure);
         }
         let Some(count) = self.pending.completed else {
-            return Err(protocol("it is ready before the operation completed"));
+            return Err(broken("it is ready before the operation completed"));
         };
         let rows = self.pending.rows;
         match expected {
             Expected::Record | Expected::Rows if count != rows => {
-                Err(protocol(&format!("{rows} rows came of {count} announced")))
+                Err(broken(&format!("{rows} rows came of {count} announced")))
             }
             Expected::Rows => Ok(Outcome::Done),
             Expected::Record | Expected::Change if count == 0 => Ok(Outcome::Missing),
             Expected::Record | Expected::Change => Ok(Outcome::Done),
-            Expected::Nothing => Err(protocol("it is ready, but nothing was asked")),
+            Expected::Nothing => Err(broken("it is ready, but nothing was asked")),
         }
     }
 }
@@ -285,15 +274,6 @@ enum Taken {
     Part,
     /// The operation is over.
     Ready(Outcome),
-}
-
-fn protocol(why: &str) -> Outcome {
-    Outcome::failed(FailureKind::Protocol, format!("the server broke the protocol: {why}"))
-}
-
-fn unindexed(field: u16) -> Outcome {
-    let why = format!("field {field} has no index to look it up in: give the table more indexes");
-    Outcome::failed(FailureKind::Rejected, why)
 }
 
 /// The number at the end of a command tag, as in `UPDATE 1`; 0 if there is none.
@@ -326,7 +306,7 @@ impl Codec for PostgresCodec {
         while let Some((header, _)) = input[consumed..].split_first_chunk::<HEADER_BYTES>() {
             let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
             if !(4..=MESSAGE_LIMIT).contains(&length) {
-                return Step::Broken(protocol(&format!("a message of {length} bytes")));
+                return Step::Broken(broken(&format!("a message of {length} bytes")));
             }
             let Some(message) = input.get(consumed..consumed + 1 + length) else { break };
             consumed += message.len();

@@ -15,7 +15,10 @@ use super::{
     error::{ServerError, Trouble},
     statement::{SYNC, Statements},
 };
-use crate::socket::Socket;
+use crate::{
+    socket::Socket,
+    sql::{self, TextRow},
+};
 
 /// A blocking connection.
 pub(super) struct Connection {
@@ -104,7 +107,7 @@ impl Connection {
     }
 
     /// Runs SQL, one transaction unless it says otherwise. Returns the rows as text.
-    pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Trouble> {
+    pub fn query(&mut self, sql: &str) -> Result<Vec<TextRow>, Trouble> {
         self.begin_query(sql)?;
         let mut rows = Vec::new();
         self.until_ready(|message| {
@@ -126,8 +129,12 @@ impl Connection {
 
     /// Runs SQL that gives one value.
     pub fn value(&mut self, sql: &str) -> Result<String, Trouble> {
-        let first = self.query(sql)?.into_iter().next().and_then(|row| row.into_iter().next());
-        first.flatten().ok_or_else(|| Trouble::Protocol(format!("no value from: {sql}")))
+        sql::value(self.query(sql)?, sql)
+    }
+
+    /// Runs SQL that gives one number.
+    pub fn number(&mut self, sql: &str) -> Result<u64, Trouble> {
+        sql::number(&self.value(sql)?)
     }
 
     /// Sends SQL without waiting for the answer.

@@ -6,7 +6,8 @@ use assay_model::{FailureKind, Outcome};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{ErrorResponseBody, Message};
-use thiserror::Error;
+
+use crate::sql;
 
 /// An ErrorResponse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,18 +91,7 @@ impl fmt::Display for ServerError {
 }
 
 /// Why a command on a blocking connection failed.
-#[derive(Debug, Error)]
-pub(super) enum Trouble {
-    /// The server refused it.
-    #[error("{0}")]
-    Server(ServerError),
-    /// The connection failed.
-    #[error("{0}")]
-    Connection(io::Error),
-    /// The reply makes no sense.
-    #[error("the server broke the protocol: {0}")]
-    Protocol(String),
-}
+pub(super) type Trouble = sql::Trouble<ServerError>;
 
 impl Trouble {
     /// The SQLSTATE, if the server refused the command.
@@ -109,22 +99,6 @@ impl Trouble {
         match self {
             Trouble::Server(error) => Some(&error.code),
             _ => None,
-        }
-    }
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Trouble {
-        match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                let why = "the server did not answer within the time limit";
-                Trouble::Connection(io::Error::new(io::ErrorKind::TimedOut, why))
-            }
-            io::ErrorKind::UnexpectedEof => {
-                let why = "the server closed the connection";
-                Trouble::Connection(io::Error::new(io::ErrorKind::UnexpectedEof, why))
-            }
-            _ => Trouble::Connection(error),
         }
     }
 }

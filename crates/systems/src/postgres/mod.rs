@@ -39,6 +39,7 @@ use self::{
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, SettingDoc, System,
     SystemError, WireClient,
+    sql::{self, SETUP_TIMEOUT},
 };
 
 const SYSTEM: &str = "postgres";
@@ -75,9 +76,6 @@ const MAX_KEY_BYTES: u64 = 2692;
 const MAX_NAME_BYTES: usize = 63;
 /// A table has at most 1,600 columns; one is the key.
 const MAX_FIELD_COLUMNS: u16 = 1599;
-/// How long set-up commands may take. Counting or vacuuming a large table takes far longer than
-/// an operation may.
-const SETUP_TIMEOUT: Duration = Duration::from_secs(3600);
 
 fn capabilities(layout: &str) -> Capabilities {
     Capabilities {
@@ -322,15 +320,16 @@ impl System for Postgres {
     }
 
     fn count(&self) -> Result<u64, SystemError> {
-        number(&mut self.set_up()?, &format!("SELECT count(*) FROM {}", self.table()))
+        self.set_up()?
+            .number(&format!("SELECT count(*) FROM {}", self.table()))
             .map_err(|trouble| failed("count the records", trouble))
     }
 
     fn footprint(&self) -> Result<Footprint, SystemError> {
         let table = escape_literal(&self.table());
         let sql = format!("SELECT pg_total_relation_size({table}::regclass)");
-        let bytes = number(&mut self.set_up()?, &sql)
-            .map_err(|trouble| failed("measure the table", trouble))?;
+        let bytes =
+            self.set_up()?.number(&sql).map_err(|trouble| failed("measure the table", trouble))?;
         Ok(Footprint { disk_bytes: Some(bytes), memory_bytes: None })
     }
 
@@ -342,11 +341,7 @@ impl System for Postgres {
         let settings = connection.query(IDENTITY).map_err(|trouble| failed(action, trouble))?;
         Ok(Identity {
             version: version.split(" on ").next().unwrap_or(&version).to_owned(),
-            settings: settings
-                .into_iter()
-                .filter_map(|row| <[Option<String>; 2]>::try_from(row).ok())
-                .map(|[name, value]| (name.unwrap_or_default(), value.unwrap_or_default()))
-                .collect(),
+            settings: sql::settings(settings),
         })
     }
 
@@ -367,8 +362,3 @@ impl System for Postgres {
 const IDENTITY: &str = "SELECT name, current_setting(name) FROM pg_settings WHERE name IN \
     ('autovacuum', 'fsync', 'full_page_writes', 'jit', 'max_connections', 'max_wal_size', \
     'server_version', 'shared_buffers', 'synchronous_commit', 'wal_level') ORDER BY name";
-
-fn number(connection: &mut Connection, sql: &str) -> Result<u64, Trouble> {
-    let text = connection.value(sql)?;
-    text.parse().map_err(|_| Trouble::Protocol(format!("'{text}' in place of a number")))
-}

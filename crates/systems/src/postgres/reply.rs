@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use assay_model::{Answer, FailureKind, Outcome, Schema};
+use assay_model::{Answer, Outcome, Schema};
 
 use super::{
     hstore,
     layout::KEY_MEMBER,
     statement::{FieldsFrom, KeyFrom, Shape},
 };
-use crate::document::{Names, Scanner};
+use crate::{
+    document::{Names, Scanner},
+    sql::broken,
+};
 
 /// Reads rows; keeps the buffers that this needs.
 pub(super) struct RowReader {
@@ -164,8 +167,4 @@ impl<'a> Columns<'a> {
 
 fn truncated() -> Outcome {
     broken("a row whose length is not that of its columns")
-}
-
-fn broken(why: &str) -> Outcome {
-    Outcome::failed(FailureKind::Protocol, format!("the server broke the protocol: {why}"))
 }

@@ -4,17 +4,17 @@
 //! binary format. A statement's Parse goes out at connect; of a table with many fields, the
 //! statements about single columns are parsed before their first use instead, in the same write.
 
-use assay_model::{FieldValue, Fields, Schema};
+use assay_model::{FieldValue, Fields, Outcome, Schema};
 use bytes::BytesMut;
 use postgres_protocol::{escape::escape_identifier, message::frontend};
 
 use super::layout::{Body, Dialect, DocumentType, KeyPlace};
-use crate::framing;
+use crate::{
+    framing,
+    sql::{Lookups, Range},
+};
 
 mod lookup;
-
-use self::lookup::Lookups;
-pub(super) use self::lookup::Range;
 
 /// What runs the unnamed portal to its end and ends the operation: Execute without a row limit,
 /// then Sync.
@@ -186,9 +186,9 @@ impl Statements {
         }
     }
 
-    /// The statement that looks up values in `range` of the field at `position`; `None` if it has
-    /// no index.
-    pub fn lookup(&self, position: u16, range: Range, fields: Fields) -> Option<usize> {
+    /// The statement that looks up values in `range` of the field at `position`. The error is that
+    /// it has no index.
+    pub fn lookup(&self, position: u16, range: Range, fields: Fields) -> Result<usize, Outcome> {
         let selection = match (fields, &self.by_column) {
             (Fields::All, _) => 0,
             (Fields::One(field), Some(_)) => 1 + usize::from(field),

@@ -1,44 +1,28 @@
 //! Logging in, and every way in which that fails.
 
-use std::{
-    io::{Read, Write},
-    net::TcpListener,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
-use assay_model::{Address, Endpoint, FailureKind, Fields, Outcome, Secret};
+use assay_model::{Address, Endpoint, FailureKind, Fields, Outcome};
 use assay_systems::{Opening, SystemError, registry::find};
 
 use crate::{
-    Server, delete, insert, kind, open, opening, read, server::free_port, session, shared, system,
+    Server, insert, kind,
+    logins::{self, as_user, impostor},
+    open, opening, read,
+    server::free_port,
+    session, shared, system,
 };
 
-fn as_user(endpoint: Endpoint, user: &str, password: Option<&str>) -> Endpoint {
-    Endpoint { user: Some(user.into()), password: password.map(Secret::new), ..endpoint }
-}
-
 fn refusal(endpoint: Endpoint) -> String {
-    match system(endpoint, "row").prepare() {
-        Err(SystemError::LoginRefused { why, .. }) => why,
-        other => panic!("{other:?}"),
-    }
+    logins::refusal(&*system(endpoint, "row"))
 }
 
 fn unreachable(endpoint: Endpoint) -> String {
-    match system(endpoint, "row").prepare() {
-        Err(SystemError::Unreachable { why, .. }) => why,
-        other => panic!("{other:?}"),
-    }
+    logins::unreachable(&*system(endpoint, "row"))
 }
 
 fn works(endpoint: Endpoint) {
-    let system = system(endpoint, "row");
-    system.prepare().unwrap_or_else(|error| panic!("{error}"));
-    let mut session = session(&*system);
-    assert_eq!(insert(&mut session, "k", &[(0, "a"), (1, "b"), (2, "c")]), Outcome::Done);
-    assert_eq!(delete(&mut session, "k"), Outcome::Done);
-    system.remove().unwrap_or_else(|error| panic!("{error}"));
+    logins::works(&*system(endpoint, "row"));
 }
 
 #[test]
@@ -141,26 +125,6 @@ fn nothing_listening_is_unreachable() {
     unreachable(Endpoint::at(Address::Unix(PathBuf::from("/nowhere/mysql.sock"))));
 }
 
-/// Sends its first client each of `replies`, after the first whatever it asked, then waits for it
-/// to go.
-fn impostor(replies: &'static [&'static [u8]]) -> (Endpoint, std::thread::JoinHandle<Vec<u8>>) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let thread = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut asked = Vec::new();
-        for reply in replies {
-            let _ = stream.write_all(reply);
-            let mut bytes = [0; 1024];
-            let count = stream.read(&mut bytes).unwrap_or(0);
-            asked.extend_from_slice(&bytes[..count]);
-        }
-        while matches!(stream.read(&mut [0; 1024]), Ok(count) if count > 0) {}
-        asked
-    });
-    (Endpoint::at(Address::Tcp { host: "127.0.0.1".into(), port }), thread)
-}
-
 #[test]
 fn something_else_listening_is_told_apart() {
     for reply in [
@@ -170,7 +134,7 @@ fn something_else_listening_is_told_apart() {
         b"\x02\0\0\0\x0a\0",
         b"\x01\0\0\x07\x0a",
     ] {
-        let (endpoint, thread) = impostor(vec![reply].leak());
+        let (endpoint, thread) = impostor(&[reply]);
         let why = unreachable(endpoint);
         assert!(why.contains("check the address"), "{why}");
         thread.join().unwrap();
@@ -182,7 +146,7 @@ const MYSQL_8: &[u8] = b"\x4a\0\0\0\x0a8.0.36\0\x08\0\0\0abcdefgh\0\xff\xff\xff\
     \0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0caching_sha2_password\0";
 
 /// The outcome of logging in to a MySQL that answers so.
-fn mysql_8(answers: &'static [&'static [u8]], password: Option<&str>) -> (SystemError, Vec<u8>) {
+fn mysql_8(answers: &[&'static [u8]], password: Option<&str>) -> (SystemError, Vec<u8>) {
     let (endpoint, thread) = impostor(answers);
     let driver = find("mysql").expect("the driver is registered");
     let system =
@@ -227,8 +191,7 @@ fn caching_sha2_is_proven_and_the_whole_password_stays_home() {
         (&b"\x17\0\0\x02\xfesha256_password\0abcde\0"[..], "sha256_password"),
         (b"\x01\0\0\x02\xfe", "mysql_old_password"),
     ] {
-        let answers: &'static [&'static [u8]] = Box::leak(Box::new([MYSQL_8, asks]));
-        let (error, _) = mysql_8(answers, Some("secret"));
+        let (error, _) = mysql_8(&[MYSQL_8, asks], Some("secret"));
         let SystemError::LoginRefused { why, .. } = &error else { panic!("{error}") };
         assert!(why.contains(name) && why.contains("caching_sha2_password"), "{why}");
     }

@@ -1,98 +1,34 @@
 //! A MariaDB or MySQL of the test's own, with users and settings that `assay-provision` refuses.
 
-#[path = "../common/installed.rs"]
-mod installed;
+#[path = "../common/site.rs"]
+mod site;
 
 use std::{
     fs,
-    net::{Ipv4Addr, TcpListener, TcpStream},
-    os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::{Arc, Mutex, Weak},
+    process::Child,
+    sync::Arc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use assay_model::{Address, Endpoint};
-use assay_provision::{Account, Installed};
 use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
+pub use site::free_port;
+use site::{Shared, Site, installed, wait};
 
 /// A running server in a temporary folder. Dropping it stops it.
 pub struct Server {
     process: Child,
-    folder: TempDir,
-    installed: Installed,
+    site: Site,
     client: PathBuf,
     port: u16,
 }
 
 /// The server that the tests of this process share, or `None` where MariaDB is not installed.
 pub fn shared() -> Option<Arc<Server>> {
-    static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
-    let mut shared = SHARED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(server) = shared.upgrade() {
-        return Some(server);
-    }
-    let server = Arc::new(Server::start(&[])?);
-    *shared = Arc::downgrade(&server);
-    Some(server)
-}
-
-/// The folder of a server that is being started, and as whom it runs.
-struct Site {
-    folder: TempDir,
-    installed: Installed,
-    account: Option<Account>,
-}
-
-impl Site {
-    fn new(installed: Installed) -> Site {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let account = Account::for_servers().expect("an unprivileged user");
-        if let Some(account) = &account {
-            chown(folder.path(), Some(account.uid), Some(account.gid))
-                .expect("root may give its folder away");
-        }
-        Site { folder, installed, account }
-    }
-
-    fn command(&self, program: &Path) -> Command {
-        let folder = self.folder.path();
-        let mut command = installed::command(&self.installed, program);
-        command.current_dir(folder).env("TMPDIR", folder).stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        if let Some(account) = &self.account {
-            command.uid(account.uid).gid(account.gid);
-        }
-        command
-    }
-
-    fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-
-    /// Runs what makes the data folder.
-    fn make(&self, mut command: Command) {
-        let made = command.status().expect("it runs");
-        assert!(made.success(), "{command:?}: {made}");
-    }
-
-    fn serve(self, basedir: &Path, client: PathBuf, options: &[&str]) -> Server {
-        let port = free_port();
-        let mut command = self.command(&self.installed.binary);
-        command
-            .arg("--no-defaults")
-            .arg(format!("--basedir={}", basedir.display()))
-            .arg(format!("--datadir={}", self.data().display()))
-            .arg(format!("--port={port}"))
-            .args(["--socket=server.sock", "--bind-address=127.0.0.1"])
-            .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF"])
-            .args(options);
-        let process = command.spawn().expect("the server starts");
-        Server { process, folder: self.folder, client, installed: self.installed, port }
-    }
+    static SHARED: Shared<Server> = Shared::new();
+    SHARED.get(|| Server::start(&[]))
 }
 
 impl Server {
@@ -118,8 +54,8 @@ impl Server {
             .args(["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-log-bin"]);
         site.make(command);
         let options = [&["--skip-name-resolve"], options].concat();
-        let server = site.serve(&prefix, client, &options);
-        server.wait(|| server.try_sql("SELECT 1").is_ok());
+        let server = Server::serve(site, &prefix, client, &options);
+        wait(server.port, || server.try_sql("SELECT 1").is_ok());
         Some(server)
     }
 
@@ -146,18 +82,25 @@ impl Server {
             site.make(command);
             home.parent().expect("PREFIX/bin/mysqld").to_path_buf()
         };
-        let server = site.serve(&basedir, PathBuf::new(), &options);
-        server.wait(|| true);
+        let server = Server::serve(site, &basedir, PathBuf::new(), &options);
+        wait(server.port, || true);
         Some(server)
     }
 
-    fn wait(&self, serves: impl Fn() -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let ready = || TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok() && serves();
-        while !ready() {
-            assert!(Instant::now() < deadline, "the server does not come up");
-            thread::sleep(Duration::from_millis(20));
-        }
+    /// Starts the server of the site, whose data folder is made.
+    fn serve(site: Site, basedir: &Path, client: PathBuf, options: &[&str]) -> Server {
+        let port = free_port();
+        let mut command = site.command(&site.installed.binary);
+        command
+            .arg("--no-defaults")
+            .arg(format!("--basedir={}", basedir.display()))
+            .arg(format!("--datadir={}", site.data().display()))
+            .arg(format!("--port={port}"))
+            .args(["--socket=server.sock", "--bind-address=127.0.0.1"])
+            .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF"])
+            .args(options);
+        let process = command.spawn().expect("the server starts");
+        Server { process, site, client, port }
     }
 
     /// Runs SQL as the superuser; returns the rows, columns divided by tabs.
@@ -167,13 +110,10 @@ impl Server {
 
     /// As [`Server::sql`], with what the client said as the error.
     pub fn try_sql(&self, sql: &str) -> Result<String, String> {
-        let output = installed::command(&self.installed, &self.client)
-            .args(["--no-defaults", "-uroot", "-N", "-B", "-e", sql, "-S"])
-            .arg(self.socket())
-            .output()
-            .expect("the client runs");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end().to_owned();
-        if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+        self.site.ask(&self.client, |command| {
+            command.args(["--no-defaults", "-uroot", "-N", "-B", "-e", sql, "-S"]);
+            command.arg(self.socket());
+        })
     }
 
     /// Creates an empty database; returns its endpoint over TCP.
@@ -198,7 +138,7 @@ impl Server {
 
     fn socket(&self) -> PathBuf {
         // A server's own folder is its current one.
-        self.folder.path().join("data/server.sock")
+        self.site.data().join("server.sock")
     }
 
     /// Stops it from running, without ending it; no thread of it runs when this returns.
@@ -230,10 +170,4 @@ impl Drop for Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-/// A port that the operating system picks.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    listener.local_addr().expect("its address").port()
 }

@@ -4,22 +4,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_model::{Address, Durability, Endpoint, Fields, Outcome, Schema};
-use assay_systems::{Opening, System, SystemError, registry::find};
+use assay_systems::{Opening, SystemError, registry::find};
 
 use crate::{
-    LAYOUTS, Server, in_each_layout, insert, open, opening, read, row, session, shared, system,
-    values,
+    LAYOUTS, Server, in_each_layout, insert, load, open, opening, read, row, session, shared,
+    system, values,
 };
-
-fn load(system: &dyn System, records: usize) -> Result<(), SystemError> {
-    let mut loader = system.loader()?;
-    for number in 0..records {
-        let key = format!("user{number:06}");
-        let value = format!("{{\"{number}\"}}\\").repeat(10);
-        loader.insert(key.as_bytes(), &values(&[(0, &value), (1, ""), (2, &key)]))?;
-    }
-    loader.finish()
-}
 
 #[test]
 fn loaded_records_are_counted_measured_and_read() {

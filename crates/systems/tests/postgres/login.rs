@@ -1,42 +1,28 @@
 //! Logging in, and every way in which that fails.
 
-use std::{
-    io::{Read, Write},
-    net::TcpListener,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
-use assay_model::{Address, Endpoint, Outcome, Secret};
+use assay_model::{Address, Endpoint};
 use assay_systems::{Opening, SystemError};
 
-use crate::{Server, delete, insert, open, opening, server::free_port, session, shared, system};
-
-fn as_user(endpoint: Endpoint, user: &str, password: Option<&str>) -> Endpoint {
-    Endpoint { user: Some(user.into()), password: password.map(Secret::new), ..endpoint }
-}
+use crate::{
+    Server,
+    logins::{self, as_user, impostor},
+    open, opening,
+    server::free_port,
+    shared, system,
+};
 
 fn refusal(endpoint: Endpoint) -> String {
-    match system(endpoint, "row", "column").prepare() {
-        Err(SystemError::LoginRefused { why, .. }) => why,
-        other => panic!("{other:?}"),
-    }
+    logins::refusal(&*system(endpoint, "row", "column"))
 }
 
 fn unreachable(endpoint: Endpoint) -> String {
-    match system(endpoint, "row", "column").prepare() {
-        Err(SystemError::Unreachable { why, .. }) => why,
-        other => panic!("{other:?}"),
-    }
+    logins::unreachable(&*system(endpoint, "row", "column"))
 }
 
 fn works(endpoint: Endpoint) {
-    let system = system(endpoint, "jsonb", "column");
-    system.prepare().unwrap_or_else(|error| panic!("{error}"));
-    let mut session = session(&*system);
-    assert_eq!(insert(&mut session, "k", &[(0, "a"), (1, "b"), (2, "c")]), Outcome::Done);
-    assert_eq!(delete(&mut session, "k"), Outcome::Done);
-    system.remove().unwrap_or_else(|error| panic!("{error}"));
+    logins::works(&*system(endpoint, "jsonb", "column"));
 }
 
 #[test]
@@ -133,19 +119,6 @@ fn nothing_listening_is_unreachable() {
     unreachable(Endpoint::at(Address::Unix(PathBuf::from("/nowhere/.s.PGSQL.5432"))));
 }
 
-/// Answers the first connection with `reply`, then waits for the other side to go.
-fn impostor(reply: &'static [u8]) -> (Endpoint, std::thread::JoinHandle<()>) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let thread = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let _ = stream.read(&mut [0; 1024]);
-        let _ = stream.write_all(reply);
-        while matches!(stream.read(&mut [0; 1024]), Ok(count) if count > 0) {}
-    });
-    (Endpoint::at(Address::Tcp { host: "127.0.0.1".into(), port }), thread)
-}
-
 #[test]
 fn something_else_listening_is_told_apart() {
     for reply in [
@@ -155,7 +128,7 @@ fn something_else_listening_is_told_apart() {
         b"R\0\0\0\x08\0\0\0\x63",
         b"Z\0\0\0\x05I",
     ] {
-        let (endpoint, thread) = impostor(reply);
+        let (endpoint, thread) = impostor(&[b"", reply]);
         let why = unreachable(endpoint);
         assert!(why.contains("check the address"), "{why}");
         thread.join().unwrap();
@@ -164,7 +137,7 @@ fn something_else_listening_is_told_apart() {
 
 #[test]
 fn a_method_that_is_not_spoken_is_named() {
-    let (endpoint, thread) = impostor(b"R\0\0\0\x08\0\0\0\x07");
+    let (endpoint, thread) = impostor(&[b"", b"R\0\0\0\x08\0\0\0\x07"]);
     let why = refusal(endpoint);
     assert!(why.contains("GSSAPI") && why.contains("pg_hba.conf"), "{why}");
     thread.join().unwrap();
@@ -172,7 +145,7 @@ fn a_method_that_is_not_spoken_is_named() {
 
 #[test]
 fn a_server_that_does_not_answer_runs_into_the_time_limit() {
-    let (endpoint, thread) = impostor(b"");
+    let (endpoint, thread) = impostor(&[]);
     let impatient =
         Opening { timeout: Duration::from_millis(50), ..opening(endpoint, "row", "column", 1) };
     match open(impatient).prepare() {

@@ -1,23 +1,21 @@
 //! A PostgreSQL of the test's own, with access rules and settings that `assay-provision` refuses.
 
-#[path = "../common/installed.rs"]
-mod installed;
+#[path = "../common/site.rs"]
+mod site;
 
 use std::{
     fs,
-    net::{Ipv4Addr, TcpListener, TcpStream},
-    os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Child, Stdio},
-    sync::{Arc, Mutex, Weak},
+    process::Child,
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use assay_model::{Address, Endpoint};
-use assay_provision::{Account, Installed};
 use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
+pub use site::free_port;
+use site::{Shared, Site, installed, wait};
 
 /// The superuser of the test servers.
 pub const OWNER: &str = "owner";
@@ -25,80 +23,45 @@ pub const OWNER: &str = "owner";
 /// A running server in a temporary folder. Dropping it stops it.
 pub struct Server {
     process: Child,
-    folder: TempDir,
-    installed: Installed,
+    site: Site,
     psql: PathBuf,
     port: u16,
 }
 
 /// The server that the tests of this process share, or `None` where PostgreSQL is not installed.
 pub fn shared() -> Option<Arc<Server>> {
-    static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
-    let mut shared = SHARED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(server) = shared.upgrade() {
-        return Some(server);
-    }
-    let server = Arc::new(Server::start(&[])?);
-    *shared = Arc::downgrade(&server);
-    Some(server)
+    static SHARED: Shared<Server> = Shared::new();
+    SHARED.get(|| Server::start(&[]))
 }
 
 impl Server {
     /// Starts a server with these settings, each as in `fsync=off`.
     pub fn start(settings: &[&str]) -> Option<Server> {
         let installed = installed::installed("postgres")?;
-        let beside = |name: &str| installed.binary.with_file_name(name);
-        let psql = beside("psql");
+        let psql = installed.binary.with_file_name("psql");
         if !psql.is_file() {
             installed::skip(&format!("there is no {}", psql.display()));
             return None;
         }
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let account = Account::for_servers().expect("an unprivileged user");
-        if let Some(account) = &account {
-            chown(folder.path(), Some(account.uid), Some(account.gid))
-                .expect("root may give its folder away");
-        }
-        let program = |name: &str| {
-            let mut command = installed::command(&installed, &beside(name));
-            command.current_dir(folder.path()).stdin(Stdio::null());
-            command.stdout(Stdio::null()).stderr(Stdio::null());
-            if let Some(account) = &account {
-                command.uid(account.uid).gid(account.gid);
-            }
-            command
-        };
-        let data = folder.path().join("data");
-        let made = program("initdb")
+        let site = Site::new(installed);
+        let data = site.data();
+        let mut command = site.command(&site.installed.binary.with_file_name("initdb"));
+        command
             .args(["-U", OWNER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "-D"])
-            .arg(&data)
-            .status()
-            .expect("initdb runs");
-        assert!(made.success(), "initdb: {made}");
+            .arg(&data);
+        site.make(command);
         fs::write(data.join("pg_hba.conf"), ACCESS).expect("the access rules are written");
         let port = free_port();
-        let mut command = program("postgres");
-        command.arg("-D").arg(&data).arg("-k").arg(folder.path());
+        let mut command = site.command(&site.installed.binary);
+        command.arg("-D").arg(&data).arg("-k").arg(site.folder());
         command.args(["-h", "127.0.0.1", "-p", &port.to_string()]);
         for setting in settings {
             command.args(["-c", setting]);
         }
         let process = command.spawn().expect("postgres starts");
-        let server = Server { process, folder, installed, psql, port };
-        server.wait();
+        let server = Server { process, site, psql, port };
+        wait(port, || server.try_sql("postgres", "SELECT 1").is_ok());
         Some(server)
-    }
-
-    fn wait(&self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let ready = || {
-            TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok()
-                && self.try_sql("postgres", "SELECT 1").is_ok()
-        };
-        while !ready() {
-            assert!(Instant::now() < deadline, "postgres does not come up");
-            thread::sleep(Duration::from_millis(50));
-        }
     }
 
     /// Runs SQL as the superuser; returns the rows, columns divided by `|`.
@@ -108,14 +71,11 @@ impl Server {
 
     /// As [`Server::sql`], with what psql said as the error.
     pub fn try_sql(&self, database: &str, sql: &str) -> Result<String, String> {
-        let output = installed::command(&self.installed, &self.psql)
-            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", OWNER])
-            .args(["-p", &self.port.to_string(), "-d", database, "-c", sql, "-h"])
-            .arg(self.folder.path())
-            .output()
-            .expect("psql runs");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end().to_owned();
-        if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+        self.site.ask(&self.psql, |command| {
+            command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", OWNER]);
+            command.args(["-p", &self.port.to_string(), "-d", database, "-c", sql, "-h"]);
+            command.arg(self.folder());
+        })
     }
 
     /// Creates an empty database; returns its endpoint over TCP.
@@ -130,12 +90,12 @@ impl Server {
     }
 
     pub fn unix(&self, database: &str) -> Endpoint {
-        let socket = self.folder.path().join(format!(".s.PGSQL.{}", self.port));
+        let socket = self.folder().join(format!(".s.PGSQL.{}", self.port));
         Endpoint { user: Some(OWNER.into()), ..at(Address::Unix(socket), database) }
     }
 
     pub fn folder(&self) -> &Path {
-        self.folder.path()
+        self.site.folder()
     }
 }
 
@@ -167,10 +127,4 @@ host all all 127.0.0.1/32 trust
 
 fn at(address: Address, database: &str) -> Endpoint {
     Endpoint { database: Some(database.into()), ..Endpoint::at(address) }
-}
-
-/// A port that the operating system picks.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    listener.local_addr().expect("its address").port()
 }

@@ -4,22 +4,12 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_model::{Address, Durability, Endpoint, Fields, Outcome, Schema};
-use assay_systems::{Opening, System, SystemError, registry::find};
+use assay_systems::{Opening, SystemError, registry::find};
 
 use crate::{
-    FIELDS, LAYOUTS, Server, delete, in_each_layout, open, opening, read, row, scan, session,
+    FIELDS, LAYOUTS, Server, delete, in_each_layout, load, open, opening, read, row, scan, session,
     shared, system, update, values,
 };
-
-fn load(system: &dyn System, records: usize) -> Result<(), SystemError> {
-    let mut loader = system.loader()?;
-    for number in 0..records {
-        let key = format!("user{number:06}");
-        let value = format!("{{\"{number}\"}}").repeat(10);
-        loader.insert(key.as_bytes(), &values(&[(0, &value), (1, ""), (2, &key)]))?;
-    }
-    loader.finish()
-}
 
 #[test]
 fn loaded_records_are_counted_and_read_through_the_index() {

@@ -1,6 +1,6 @@
 //! An operation to the message that runs its statement.
 
-use assay_model::{FailureKind, FieldValue, Fields, Operation, Outcome, Schema};
+use assay_model::{FieldValue, Fields, Operation, Outcome, Schema};
 
 use super::{Due, Expected, MysqlCodec};
 use crate::{
@@ -8,8 +8,9 @@ use crate::{
     mysql::{
         layout::{Body, KEY_MEMBER},
         packet::LONGEST,
-        statement::{self, Message, Range, Replacement},
+        statement::{self, Message, Replacement},
     },
+    sql::{self, Range},
 };
 
 impl MysqlCodec {
@@ -34,7 +35,7 @@ impl MysqlCodec {
                  max_allowed_packet",
                 self.max_message
             );
-            return Err(Outcome::failed(FailureKind::Rejected, why));
+            return Err(sql::refused(why));
         }
         match id {
             Some(id) => {
@@ -89,8 +90,7 @@ impl MysqlCodec {
             Operation::Lookup { field, from, to, limit, fields } => {
                 self.select(fields)?;
                 let range = Range::of(from, to);
-                let index =
-                    self.statements.lookup(field, range, fields).ok_or_else(|| unindexed(field))?;
+                let index = self.statements.lookup(field, range, fields)?;
                 let expected = match Outcome::of_lookup(to, 0) {
                     Outcome::Missing => Expected::Records,
                     _ => Expected::Rows,
@@ -105,7 +105,7 @@ impl MysqlCodec {
                 })
             }
             Operation::Insert { key, values } => {
-                self.check(values)?;
+                sql::check_values(&self.schema, values)?;
                 let index = self.statements.insert();
                 self.request(Expected::Change, index, out, |codec, message| match codec.body {
                     Body::Columns => {
@@ -116,7 +116,7 @@ impl MysqlCodec {
                 })
             }
             Operation::Update { key, values } => {
-                self.check(values)?;
+                sql::check_values(&self.schema, values)?;
                 let (index, replacement) = self.statements.update(values);
                 self.request(Expected::Change, index, out, |codec, message| {
                     match replacement {
@@ -140,7 +140,7 @@ impl MysqlCodec {
     /// Notes which fields are asked for.
     fn select(&mut self, fields: Fields) -> Result<(), Outcome> {
         if let Fields::One(field) = fields {
-            self.check_field(field)?;
+            sql::check_field(&self.schema, field)?;
             self.pending.field = field;
         }
         Ok(())
@@ -170,19 +170,6 @@ impl MysqlCodec {
     ) {
         message.text(|out| write_document(out, &self.schema, key, values));
     }
-
-    fn check(&self, values: &[FieldValue<'_>]) -> Result<(), Outcome> {
-        values.iter().try_for_each(|value| self.check_field(value.field))
-    }
-
-    fn check_field(&self, field: u16) -> Result<(), Outcome> {
-        let count = self.schema.field_count();
-        if field < count {
-            return Ok(());
-        }
-        let why = format!("field {field} of a table with {count} fields");
-        Err(Outcome::failed(FailureKind::Rejected, why))
-    }
 }
 
 /// Appends the document of `values`, and of the key if the record is new.
@@ -195,9 +182,4 @@ pub(in crate::mysql) fn write_document(
     let fields = values.iter().map(|value| (schema.field_name(value.field), value.bytes));
     let members = key.map(|key| (KEY_MEMBER, key)).into_iter().chain(fields);
     document::write_object(out, members);
-}
-
-fn unindexed(field: u16) -> Outcome {
-    let why = format!("field {field} has no index to look it up in: give the table more indexes");
-    Outcome::failed(FailureKind::Rejected, why)
 }

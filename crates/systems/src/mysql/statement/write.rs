@@ -2,8 +2,11 @@
 
 use assay_model::Schema;
 
-use super::{ByColumn, FieldsFrom, Kind, Lookups, Range, Shape, Statement};
-use crate::mysql::layout::{self, Body, identifier};
+use super::{ByColumn, FieldsFrom, Kind, Shape, Statement};
+use crate::{
+    mysql::layout::{self, Body, identifier},
+    sql::{Lookups, Range},
+};
 
 /// With more fields than this, statements about single ones are prepared at their first use.
 const EAGER_FIELDS: u16 = 16;

@@ -1,3 +1,4 @@
+use assay_model::FieldValue;
 use proptest::prelude::*;
 
 use super::*;
