@@ -60,6 +60,8 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     let progress = Progress::new(output.quiet);
     let report = runner::run(plan, &ground, &mut folder, &interrupt, &progress);
     progress.finish();
+    // Nothing is written any more, also where the run ended for an error: its readers see that.
+    drop(folder);
 
     let run = Run::open(&path)?;
     // What cannot be printed stands in the report all the same.
