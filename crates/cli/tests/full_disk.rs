@@ -110,4 +110,5 @@ fn results_that_fill_their_disk_are_kept_up_to_there() {
         .collect();
     assert_eq!(names.len() as u64, 2 * kept, "a record and a log each, and no half one: {names:?}");
     assert!(finished.stdout.contains(&format!("{kept} repeats")), "what is kept is shown");
+    assert!(!finished.stdout.contains("is not over"), "{finished}");
 }

@@ -73,12 +73,13 @@ fn a_temporary_folder_in_memory_is_left_for_one_on_a_disk_where_storage_is_promi
         return;
     }
     for (words, moved, is_told) in [
-        ("--durability synced", true, true),
-        ("--durability synced --quiet", true, false),
-        ("--durability none", false, false),
+        ("-s sqlite --durability synced", true, true),
+        ("-s sqlite --durability synced --quiet", true, false),
+        ("-s sqlite --durability none", false, false),
+        ("-s null --durability synced", false, false),
     ] {
         let place = Place::new();
-        let mut command = place.assay(&format!("run ycsb/a -s sqlite {TINY} {words}"));
+        let mut command = place.assay(&format!("run ycsb/a {TINY} {words}"));
         let finished = place.end({
             command.env("TMPDIR", folder.path());
             command

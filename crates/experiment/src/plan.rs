@@ -335,6 +335,11 @@ impl Cell {
         self.system.driver == NULL
     }
 
+    /// Whether what the system acknowledges is to reach stable storage, at once or soon.
+    pub fn promises_storage(&self) -> bool {
+        self.durability != Durability::None && !self.stores_nothing()
+    }
+
     /// Checks a cell that was read from a record against this build's drivers.
     pub fn check(&self) -> Result<(), PlanError> {
         let driver = find_driver(&self.system.driver)?;

@@ -11,7 +11,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    Cell, FORMAT_VERSION, Figure, Repeats, ResultsError, RunHeader, TrialRecord,
+    Cell, FORMAT_VERSION, Figure, Repeats, ResultsError, RunHeader, RunStatus, TrialRecord,
+    alive::is_being_written,
     folder::{HEADER_FILE, TRIALS_FOLDER},
     summary,
 };
@@ -69,6 +70,17 @@ impl Run {
             path: self.path.join(HEADER_FILE),
             why: format!("plan.figure: {error}"),
         })
+    }
+
+    /// What became of the run, if it did not come to its end, in words that go on from "the run".
+    /// Looks whether it is [being written](is_being_written).
+    pub fn how_unfinished(&self) -> Option<&'static str> {
+        match self.header.status {
+            RunStatus::Finished => None,
+            RunStatus::Interrupted => Some("was stopped before every trial had run"),
+            RunStatus::Running if is_being_written(&self.path) => Some("is not over"),
+            RunStatus::Running => Some("was killed, or ended without a chance to say so"),
+        }
     }
 
     /// Where a trial's interval log is, if it has one.

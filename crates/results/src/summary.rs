@@ -162,7 +162,8 @@ pub(crate) fn repeats_of_cells<'a>(
     trials: &'a [TrialRecord],
     failures: &'a [FailedTrial],
 ) -> Vec<Repeats<'a>> {
-    let mut cells: Vec<(Key<'a>, Repeats<'a>)> = Vec::new();
+    let blanks: Vec<TrialRecord> = failures.iter().map(FailedTrial::blank_record).collect();
+    let mut cells: Vec<(Key<'_>, Repeats<'a>)> = Vec::new();
     for trial in trials {
         let key = Key::of(trial);
         match cells.iter_mut().find(|(known, _)| *known == key) {
@@ -170,8 +171,8 @@ pub(crate) fn repeats_of_cells<'a>(
             None => cells.push((key, Repeats { trials: vec![trial], failed: None })),
         }
     }
-    for failed in failures {
-        let key = Key::of_failed(failed);
+    for (failed, blank) in failures.iter().zip(&blanks) {
+        let key = Key::of(blank);
         match cells.iter_mut().find(|(known, _)| *known == key) {
             Some((_, repeats)) => repeats.failed = repeats.failed.or(Some(failed)),
             None => cells.push((key, Repeats { trials: Vec::new(), failed: Some(failed) })),
@@ -215,19 +216,6 @@ impl<'a> Key<'a> {
             level: trial.durability.level,
             mode: trial.mode,
             is_unsupported: trial.unsupported.is_some(),
-        }
-    }
-
-    fn of_failed(trial: &'a FailedTrial) -> Key<'a> {
-        let FailedTrial { system, driver, layout, workload, placement, .. } = trial;
-        Key {
-            names: [system, driver, layout, workload, &placement.policy],
-            workload_parameters: &trial.workload_parameters,
-            clients: trial.clients,
-            records: trial.records,
-            level: trial.durability.level,
-            mode: trial.mode,
-            is_unsupported: false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a reader of a trial's figures must know, said by the harness itself.
 
 use assay_experiment::{Cell, Extent, Mode, TargetPlan, spec::Placement};
-use assay_model::{Durability, Feature, Support};
+use assay_model::{Feature, Support};
 use assay_results::Caveat;
 
 use crate::{deploy, placement, stall, trial::TrialReport};
@@ -208,10 +208,9 @@ fn attached(cell: &Cell) -> Option<Caveat> {
     )
 }
 
-/// Levels above `none` promise that what was acknowledged reaches storage, at once or soon.
 fn not_on_storage(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
     let name = report.in_memory?;
-    if cell.durability == Durability::None || cell.stores_nothing() {
+    if !cell.promises_storage() {
         return None;
     }
     caveat(

@@ -84,8 +84,6 @@ pub struct Listing {
 
 struct Known {
     mark: Mark,
-    /// What the header says of a run that was never finished: to be asked for at each look.
-    unfinished: bool,
     /// How many trials it had when it was read.
     read: usize,
     entry: Arc<Entry>,
@@ -94,7 +92,7 @@ struct Known {
 impl Known {
     /// Whether its process has ended since, without a chance to say so.
     fn has_died(&self) -> bool {
-        self.unfinished && self.entry.state == State::Running && !is_being_written(&self.entry.path)
+        self.entry.state == State::Running && !is_being_written(&self.entry.path)
     }
 
     /// The run with as many trials as it has now, if no more than that is to be told: it is under way
@@ -108,7 +106,7 @@ impl Known {
             return None;
         }
         let entry = Arc::new(Entry { done, ..Entry::clone(&self.entry) });
-        Some(Known { mark: mark.clone(), unfinished: self.unfinished, read: self.read, entry })
+        Some(Known { mark: mark.clone(), read: self.read, entry })
     }
 }
 
@@ -191,9 +189,8 @@ fn read(id: String, path: PathBuf, mark: Mark) -> Known {
     let alive = is_being_written(&path);
     match Run::open(&path) {
         Ok(run) => {
-            let unfinished = run.header.status == RunStatus::Running;
             let read = run.trials.len();
-            Known { mark, unfinished, read, entry: Arc::new(entry(id, path, &run, alive)) }
+            Known { mark, read, entry: Arc::new(entry(id, path, &run, alive)) }
         }
         Err(error) => {
             let state = State::Unreadable(escape(&error.to_string()));
@@ -211,7 +208,7 @@ fn read(id: String, path: PathBuf, mark: Mark) -> Known {
                 planned: None,
                 answers: Vec::new(),
             };
-            Known { mark, unfinished: false, read: 0, entry: Arc::new(entry) }
+            Known { mark, read: 0, entry: Arc::new(entry) }
         }
     }
 }

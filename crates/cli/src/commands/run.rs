@@ -10,9 +10,8 @@ use std::{
 };
 
 use anyhow::Context;
-use assay_experiment::Plan;
+use assay_experiment::{Plan, TargetPlan};
 use assay_measure::file_system;
-use assay_model::Durability;
 use assay_provision::{Folders, Warden};
 use assay_report::escape;
 use assay_results::{Cell, Run, RunFolder, RunHeader, export, json_line};
@@ -61,6 +60,8 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     let progress = Progress::new(output.quiet);
     let report = runner::run(plan, &ground, &mut folder, &interrupt, &progress);
     progress.finish();
+    // Nothing is written any more, also where the run ended for an error: its readers see that.
+    drop(folder);
 
     let run = Run::open(&path)?;
     // What cannot be printed stands in the report all the same.
@@ -164,10 +165,13 @@ fn ground(plan: &Plan) -> anyhow::Result<Ground> {
 /// Where files outlast a restart, and so are on a disk nearly everywhere (FHS 3.0, 5.15).
 const LASTING: &str = "/var/tmp";
 
-/// Another data folder than the default one, and why, if that is in memory although a cell's
-/// durability promises storage.
+/// Another data folder than the default one, and why, if that is in memory although a store that is
+/// to keep its data there promises storage.
 fn on_disk_if_promised(plan: &Plan) -> Option<(PathBuf, String)> {
-    let promised = plan.cells.iter().any(|cell| cell.durability != Durability::None);
+    let promised = plan.cells.iter().any(|cell| {
+        let here = !matches!(cell.system.target, TargetPlan::Attach { .. });
+        here && cell.unsupported.is_none() && cell.promises_storage()
+    });
     if plan.data_folder.is_some() || !promised {
         return None;
     }
@@ -203,8 +207,7 @@ fn check_data_folder(folder: &Path) -> anyhow::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
-    let shown: PathBuf = folder.into();
-    mistaken!("{} is no folder: choose another with --data-folder", shown.display())
+    mistaken!("{} is no folder: choose another with --data-folder", folder.display())
 }
 
 /// A flag that SIGINT, SIGTERM and SIGHUP set. A second signal ends the process at once; its

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_results::{Cell, RunStatus, differences as run_differences};
+use assay_results::{Cell, differences as run_differences};
 
 use super::{
     data::{CaveatKind, CaveatNote},
@@ -117,13 +117,9 @@ fn of_runs(measured: &Measured<'_>) -> Vec<Said> {
     let mut said = Vec::new();
     let several = measured.runs.len() > 1;
     for (number, run) in (1..).zip(measured.runs) {
-        let which = if several { format!("run {number} ") } else { "the run ".to_owned() };
-        let how = match run.header.status {
-            RunStatus::Finished => continue,
-            RunStatus::Running => "is not over, or ended without a chance to say so",
-            RunStatus::Interrupted => "was stopped before every trial had run",
-        };
-        let text = format!("{which}{how}: this is what it has so far");
+        let Some(how) = run.how_unfinished() else { continue };
+        let which = if several { format!("run {number}") } else { "the run".to_owned() };
+        let text = format!("{which} {how}: these are the trials that ended");
         said.push(Said::of_all("unfinished_run", text));
     }
     let mut differ: Vec<String> = Vec::new();
