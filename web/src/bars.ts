@@ -56,9 +56,10 @@ export function barPanel(of: BarPanel): Panel {
     title: of.title,
     subtitle: of.subtitle,
     notes: of.notes ?? [],
-    summary: of.rows
-      .map((row) => `${row.name}: ${row.bars.map((bar) => named(of.quantity, bar)).join(", ")}`)
-      .join("; "),
+    summary: () =>
+      of.rows
+        .map((row) => `${row.name}: ${row.bars.map((bar) => named(of.quantity, bar)).join(", ")}`)
+        .join("; "),
     height: () => height,
     draw: (width) => draw(of, tops, height, width),
   };

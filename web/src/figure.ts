@@ -110,7 +110,7 @@ export function chartBox(title: string, panel: Panel): HTMLElement {
     width = rounded;
     drawing = panel.draw(width);
     drawing.svg.setAttribute("role", "img");
-    drawing.svg.setAttribute("aria-label", panel.summary);
+    drawing.svg.setAttribute("aria-label", panel.summary());
     box.replaceChildren(drawing.svg);
     box.style.minHeight = "";
   };

@@ -61,7 +61,7 @@ export function linePanel(of: LinePanel): Panel {
     title: of.title,
     subtitle: of.subtitle,
     notes: of.notes ?? [],
-    summary: summary(of),
+    summary: () => summary(of),
     height,
     draw: (width) => draw(of, width),
   };

@@ -43,7 +43,7 @@ export function trackPanel(of: TrackPanel): Panel {
     title: of.title,
     subtitle: of.subtitle,
     notes: of.notes ?? [],
-    summary: of.tracks.map(summary).join(". "),
+    summary: () => of.tracks.map(summary).join(". "),
     height: () => height,
     draw: (width) => draw(of, height, width),
   };
