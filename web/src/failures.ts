@@ -18,13 +18,12 @@ export function failuresSection(report: Report): HTMLElement | null {
       { class: "aid" },
       "Operations that failed, over all repeats, with the first few messages of the store. They count in no throughput and in no latency above.",
     ),
-    tableElement(table),
+    tableElement("Failures", table),
   );
 }
 
 function failures(report: Report): Table {
   return {
-    caption: "Failures",
     columns: [
       { key: "system", title: "System" },
       { key: "group", title: "Workload" },

@@ -36,7 +36,7 @@ export function figureElement(of: Figure): HTMLElement {
   const panels = el("div", { class: "panels" });
   panels.style.setProperty("--panel", `${of.panelWidth}rem`);
   panels.append(...of.panels.map((panel) => panelElement(of, panel)));
-  const table = foldedTable(of.table);
+  const table = foldedTable(of.title, of.table);
   const caption = of.caption ? el("p", { class: "caption" }, of.caption) : null;
   return el(
     "section",

@@ -92,7 +92,6 @@ export function courses(report: Report): Figure | null {
       trackPanel({ title: group.name, tracks: tracks(report, trials) }),
     ),
     table: {
-      caption: "Second by second",
       columns: [
         { key: "system", title: "System" },
         { key: "group", title: "Workload" },

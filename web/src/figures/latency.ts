@@ -83,7 +83,6 @@ function linesOf(group: Group, kind: OperationKind): { system: number; latency: 
 
 function table(report: Report): Figure["table"] {
   return {
-    caption: "Latency",
     columns: [
       { key: "system", title: "System" },
       { key: "group", title: "Workload" },

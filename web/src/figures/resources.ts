@@ -97,7 +97,6 @@ function resourceFigure(
       barPanel({ title: group.name, quantity: words.quantity, rows: drawn(rows) }),
     ),
     table: {
-      caption: words.title,
       columns: [
         { key: "system", title: "System" },
         { key: "group", title: "Workload" },

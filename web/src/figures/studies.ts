@@ -59,7 +59,6 @@ function study(report: Report, of: StudyFigure, index: number): Figure {
       }),
     ),
     table: {
-      caption: of.title,
       columns: [
         { key: "line", title: "System" },
         { key: "part", title: "Part" },

@@ -81,7 +81,6 @@ export function rates(report: Report): Figure | null {
       ),
     ),
     table: {
-      caption: "Latency against throughput",
       columns: [
         { key: "system", title: "System" },
         { key: "workload", title: "Workload" },
@@ -146,7 +145,6 @@ function throughputOver(report: Report, over: SweepAxis, words: Words): Figure |
       }),
     ),
     table: {
-      caption: words.title,
       columns: [
         { key: "system", title: "System" },
         { key: "workload", title: "Workload" },

@@ -48,7 +48,6 @@ export function throughput(report: Report): Figure | null {
       }),
     ),
     table: {
-      caption: "Throughput",
       columns: [
         { key: "system", title: "System" },
         { key: "group", title: "Workload" },
