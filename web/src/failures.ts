@@ -1,5 +1,6 @@
 // What failed: how often, of which kind, and in the stores' words.
 
+import { OF_GROUP } from "./columns.ts";
 import type { Report } from "./document.ts";
 import { el } from "./dom.ts";
 import { systemView } from "./systems.ts";
@@ -25,8 +26,7 @@ export function failuresSection(report: Report): HTMLElement | null {
 function failures(report: Report): Table {
   return {
     columns: [
-      { key: "system", title: "System" },
-      { key: "group", title: "Workload" },
+      ...OF_GROUP,
       { key: "kind", title: "Kind" },
       { key: "count", title: "Operations", quantity: "plain" },
       { key: "share", title: "Of all", quantity: "share" },

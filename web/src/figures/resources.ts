@@ -1,6 +1,7 @@
 // What an operation costs in CPU time, and a record in bytes.
 
 import { type Bar, barPanel } from "../bars.ts";
+import { numbers, OF_GROUP } from "../columns.ts";
 import type { GroupCell, Interval, Report } from "../document.ts";
 import type { Figure } from "../figure.ts";
 import { legendOf, systemView } from "../systems.ts";
@@ -98,12 +99,13 @@ function resourceFigure(
     ),
     table: {
       columns: [
-        { key: "system", title: "System" },
-        { key: "group", title: "Workload" },
+        ...OF_GROUP,
         { key: "of", title: "Of" },
-        { key: words.unit, title: words.title, quantity: words.quantity },
-        { key: `low_${words.unit}`, title: "Low", quantity: words.quantity },
-        { key: `high_${words.unit}`, title: "High", quantity: words.quantity },
+        ...numbers(words.quantity, {
+          [words.unit]: words.title,
+          [`low_${words.unit}`]: "Low",
+          [`high_${words.unit}`]: "High",
+        }),
       ],
       rows: () =>
         groups.flatMap(({ group, rows }) =>
