@@ -75,13 +75,14 @@ function resourceFigure(
   words: Words,
 ): Figure | null {
   const groups = report.groups
-    .map((group) => ({
-      group,
-      rows: group.cells
-        .map((cell) => ({ ...systemView(report, cell.system), bars: bars(cell) }))
-        .filter((row) => row.bars.length > 0),
-    }))
-    .filter(({ rows }) => drawn(rows).length > 0);
+    .map((group) => {
+      const rows = group.cells.map((cell) => ({
+        ...systemView(report, cell.system),
+        bars: bars(cell),
+      }));
+      return { group, rows, shown: drawn(rows) };
+    })
+    .filter(({ shown }) => shown.length > 0);
   if (groups.length === 0) return null;
   return {
     id: words.id,
@@ -92,10 +93,10 @@ function resourceFigure(
     mark: "bar",
     legend: legendOf(
       report,
-      groups.flatMap(({ rows }) => drawn(rows).map((row) => row.system)),
+      groups.flatMap(({ shown }) => shown.map((row) => row.system)),
     ),
-    panels: groups.map(({ group, rows }) =>
-      barPanel({ title: group.name, quantity: words.quantity, rows: drawn(rows) }),
+    panels: groups.map(({ group, shown }) =>
+      barPanel({ title: group.name, quantity: words.quantity, rows: shown }),
     ),
     table: {
       columns: [
