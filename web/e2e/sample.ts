@@ -19,10 +19,10 @@ import type {
 
 /** A name and a message that would be markup where text is not escaped. */
 export const HOSTILE = "<script>window.harmed=1</script>";
-export const HOSTILE_IMAGE = '"><img src=x onerror="window.harmed=2">';
+const HOSTILE_IMAGE = '"><img src=x onerror="window.harmed=2">';
 
 /** What a sample holds. */
-export interface Extent {
+interface Extent {
   readonly systems: number;
   readonly workloads: readonly string[];
   readonly clients: readonly number[];

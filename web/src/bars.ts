@@ -19,7 +19,7 @@ export interface Bar {
 }
 
 /** One system's bars. */
-export interface BarRow {
+interface BarRow {
   readonly system: number | null;
   readonly name: string;
   readonly look: Look;
@@ -28,9 +28,8 @@ export interface BarRow {
   readonly reference?: boolean;
 }
 
-export interface BarPanel {
+interface BarPanel {
   readonly title: string;
-  readonly subtitle?: string | undefined;
   readonly notes?: readonly string[];
   readonly quantity: Quantity;
   readonly rows: readonly BarRow[];
@@ -54,8 +53,7 @@ export function barPanel(of: BarPanel): Panel {
   height += AXIS - 4;
   return {
     title: of.title,
-    subtitle: of.subtitle,
-    notes: of.notes ?? [],
+    notes: of.notes,
     summary: () =>
       of.rows
         .map((row) => `${row.name}: ${row.bars.map((bar) => named(of.quantity, bar)).join(", ")}`)
