@@ -54,7 +54,7 @@ export function figureElement(of: Figure): HTMLElement {
 }
 
 function downloads(of: Figure): HTMLElement {
-  const name = `assay-${slug(of.id)}`;
+  const name = `assay-${slug(of.title)}`;
   const button = (kind: string, type: string, text: () => string) => {
     const made = el(
       "button",
