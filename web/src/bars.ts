@@ -1,6 +1,6 @@
 // A panel of horizontal bars: a row a system, its name and its figures above its bars.
 
-import { axisX, gridX, plot, rectX, ruleX, ruleY, text } from "@observablehq/plot";
+import { axisX, dot, gridX, plot, rectX, ruleX, ruleY, text } from "@observablehq/plot";
 import type { Drawing, Panel, Spot } from "./chart.ts";
 import type { Look } from "./palette.ts";
 import { clip, marked, plain, textWidth } from "./plotting.ts";
@@ -174,7 +174,8 @@ function rowMarks(quantity: Quantity, row: BarRow, top: number, end: number, wid
     const [low, high] = [bar.low ?? null, bar.high ?? null];
     if (low === null || high === null || row.reference) return [box];
     const middle = (y1 + y2) / 2;
-    // An interval that goes beyond the axis has no cap there.
+    // An interval that goes beyond the axis ends in an arrow there, not in a cap.
+    const beyond = high > end ? [end - (3 * end) / width] : [];
     const [from, to] = [Math.max(0, low), Math.min(high, end)];
     const line = { y: middle, x1: from, x2: to, render };
     const caps = {
@@ -192,6 +193,15 @@ function rowMarks(quantity: Quantity, row: BarRow, top: number, end: number, wid
         [low, high].filter((at) => at >= 0 && at <= end),
         caps,
       ),
+      dot(beyond, {
+        x: (at: number) => at,
+        y: middle,
+        symbol: "triangle",
+        rotate: 90,
+        r: 3,
+        fill: "var(--ink)",
+        render,
+      }),
     ];
   });
   return [...marks, ...bars];

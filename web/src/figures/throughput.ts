@@ -17,7 +17,7 @@ export function throughput(report: Report): Figure | null {
   return {
     id: "throughput",
     title: "Throughput",
-    aid: "Longer is better. The thin line on a bar is the 95% interval over repeats: where two of them overlap much, the difference may be noise. A bar without one has too few repeats, or too unlike ones, for an interval.",
+    aid: "Longer is better. The thin line on a bar is the 95% interval over repeats: where two of them overlap much, the difference may be noise. One that ends in an arrow goes on beyond the axis. A bar without one has too few repeats, or too unlike ones, for an interval.",
     caption: report.systems.some((system) => system.no_db)
       ? "The pale gray bar is the harness without a store: nothing can be faster here. It may run off the axis."
       : undefined,
