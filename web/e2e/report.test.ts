@@ -155,6 +155,21 @@ describe("the charts", () => {
       assert.ok(Math.abs(widths[1] / widths[0] - expected) < 0.002);
     }));
 
+  test("an interval that goes beyond the axis ends in an arrow", () =>
+    opened({}, async (page) => {
+      await marksOf(page, "throughput");
+      const arrows = page.locator('#throughput g[data-mark="dot"] path');
+      assert.equal(await arrows.count(), 1, "one interval is cut off");
+      const panel = page.locator("#throughput .panel", { has: page.locator('[data-mark="dot"]') });
+      assert.equal(await panel.locator("h3").textContent(), report.groups[2]?.name);
+      const [right, edge] = await Promise.all(
+        [arrows, panel.locator(".chart > svg")].map((part) =>
+          part.evaluate((shown) => shown.getBoundingClientRect().right),
+        ),
+      );
+      assert.ok(right && edge && right <= edge && edge - right < 4, `${right} of ${edge}`);
+    }));
+
   test("latency: a point at each percentile out to p99.99", () =>
     opened({}, async (page) => {
       const marks = await marksOf(page, "latency");

@@ -19,10 +19,10 @@ import type {
 
 /** A name and a message that would be markup where text is not escaped. */
 export const HOSTILE = "<script>window.harmed=1</script>";
-export const HOSTILE_IMAGE = '"><img src=x onerror="window.harmed=2">';
+const HOSTILE_IMAGE = '"><img src=x onerror="window.harmed=2">';
 
 /** What a sample holds. */
-export interface Extent {
+interface Extent {
   readonly systems: number;
   readonly workloads: readonly string[];
   readonly clients: readonly number[];
@@ -262,7 +262,7 @@ function cellOf(
     version: systems[system]?.versions[0] ?? "",
     durability_setting: "memory only",
     repeats,
-    throughput_ops_per_s: lacks ? { median: 0, low: null, high: null } : about(rate, 0.012),
+    throughput_ops_per_s: throughputOf(rate, group, system, lacks),
     throughputs: own.map((trial, index) => ({ trial, value: rates[index] as number })),
     latency: lacks ? [] : kinds.map((kind, index) => kindLatency(kind, ns * (1 + index * 0.2))),
     service_latency:
@@ -287,6 +287,13 @@ function cellOf(
     trials: own,
     caveats: [],
   };
+}
+
+/** The fastest with many clients has an interval far wider than the axis, as two repeats can have. */
+function throughputOf(rate: number, group: number, system: number, lacks: boolean): Interval {
+  if (lacks) return { median: 0, low: null, high: null };
+  const wide = system === 0 && group === 2;
+  return wide ? { median: rate, low: rate / 4, high: rate * 4 } : about(rate, 0.012);
 }
 
 function kindLatency(kind: OperationKind, ns: number): KindLatency {

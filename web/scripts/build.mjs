@@ -2,52 +2,42 @@
 // With --check it writes nothing and fails if dist/ is not what the sources give.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 import { notices } from "./notices.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
-/** The first that know `light-dark()`. */
-const target = ["chrome123", "firefox120", "safari17.5"];
 
 const bundled = await esbuild.build({
   absWorkingDir: root,
-  entryPoints: { report: "src/main.ts" },
+  entryPoints: [
+    { in: "src/main.ts", out: "report" },
+    { in: "src/report.css", out: "report" },
+  ],
   outdir: "dist",
   bundle: true,
   write: false,
   minify: true,
   metafile: true,
   format: "iife",
-  target,
+  // The first that know `light-dark()`.
+  target: ["chrome123", "firefox120", "safari17.5"],
   charset: "utf8",
   legalComments: "none",
   logLevel: "warning",
 });
-const styles = await esbuild.build({
-  absWorkingDir: root,
-  entryPoints: { report: "src/report.css" },
-  outdir: "dist",
-  bundle: true,
-  write: false,
-  minify: true,
-  target,
-  charset: "utf8",
-  logLevel: "warning",
-});
-
-const script = bundled.outputFiles[0].text;
+const output = (name) => bundled.outputFiles.find((file) => basename(file.path) === name).text;
 const comment = await notices(root, Object.keys(bundled.metafile.inputs));
-const whole = `${comment}${script}`;
+const script = `${comment}${output("report.js")}`;
 // The script stands inline in HTML, under a policy that names its hash: nothing in it may end the
 // element or open a comment there, and a browser must not see it otherwise than it is.
-if (/<\/script|<!--|[\r\0]/i.test(whole))
+if (/<\/script|<!--|[\r\0]/i.test(script))
   throw new Error("the bundle holds </script, <!--, a carriage return or NUL");
 const files = new Map([
-  ["report.js", whole],
-  ["report.css", styles.outputFiles[0].text],
+  ["report.js", script],
+  ["report.css", output("report.css")],
 ]);
 
 if (process.argv.includes("--check")) {

@@ -1,6 +1,6 @@
 // A panel of horizontal bars: a row a system, its name and its figures above its bars.
 
-import { axisX, gridX, plot, rectX, ruleX, ruleY, text } from "@observablehq/plot";
+import { axisX, dot, gridX, plot, rectX, ruleX, ruleY, text } from "@observablehq/plot";
 import type { Drawing, Panel, Spot } from "./chart.ts";
 import type { Look } from "./palette.ts";
 import { clip, marked, plain, textWidth } from "./plotting.ts";
@@ -19,7 +19,7 @@ export interface Bar {
 }
 
 /** One system's bars. */
-export interface BarRow {
+interface BarRow {
   readonly system: number | null;
   readonly name: string;
   readonly look: Look;
@@ -28,9 +28,8 @@ export interface BarRow {
   readonly reference?: boolean;
 }
 
-export interface BarPanel {
+interface BarPanel {
   readonly title: string;
-  readonly subtitle?: string | undefined;
   readonly notes?: readonly string[];
   readonly quantity: Quantity;
   readonly rows: readonly BarRow[];
@@ -54,11 +53,11 @@ export function barPanel(of: BarPanel): Panel {
   height += AXIS - 4;
   return {
     title: of.title,
-    subtitle: of.subtitle,
-    notes: of.notes ?? [],
-    summary: of.rows
-      .map((row) => `${row.name}: ${row.bars.map((bar) => named(of.quantity, bar)).join(", ")}`)
-      .join("; "),
+    notes: of.notes,
+    summary: () =>
+      of.rows
+        .map((row) => `${row.name}: ${row.bars.map((bar) => named(of.quantity, bar)).join(", ")}`)
+        .join("; "),
     height: () => height,
     draw: (width) => draw(of, tops, height, width),
   };
@@ -175,7 +174,8 @@ function rowMarks(quantity: Quantity, row: BarRow, top: number, end: number, wid
     const [low, high] = [bar.low ?? null, bar.high ?? null];
     if (low === null || high === null || row.reference) return [box];
     const middle = (y1 + y2) / 2;
-    // An interval that goes beyond the axis has no cap there.
+    // An interval that goes beyond the axis ends in an arrow there, not in a cap.
+    const beyond = high > end ? [end - (3 * end) / width] : [];
     const [from, to] = [Math.max(0, low), Math.min(high, end)];
     const line = { y: middle, x1: from, x2: to, render };
     const caps = {
@@ -193,6 +193,15 @@ function rowMarks(quantity: Quantity, row: BarRow, top: number, end: number, wid
         [low, high].filter((at) => at >= 0 && at <= end),
         caps,
       ),
+      dot(beyond, {
+        x: (at: number) => at,
+        y: middle,
+        symbol: "triangle",
+        rotate: 90,
+        r: 3,
+        fill: "var(--ink)",
+        render,
+      }),
     ];
   });
   return [...marks, ...bars];

@@ -37,7 +37,7 @@ export interface Panel {
   /** What must be known to read it. */
   readonly notes?: readonly string[];
   /** What a screen reader says in place of the picture. */
-  readonly summary: string;
+  summary(): string;
   /** How high the drawing will be, so that the page does not jump. */
   height(width: number): number;
   draw(width: number): Drawing;

@@ -1,7 +1,7 @@
 // Comma-separated values as RFC 4180 has them: raw numbers, so that nothing is lost to formatting.
 
 /** What a cell may hold; `null` is an empty cell. */
-export type CsvValue = string | number | boolean | null | undefined;
+export type CsvValue = string | number | null | undefined;
 
 /** A header line and a line for each row, ended by CRLF. */
 export function csv(header: readonly string[], rows: readonly (readonly CsvValue[])[]): string {

@@ -1,5 +1,6 @@
 // What failed: how often, of which kind, and in the stores' words.
 
+import { OF_GROUP } from "./columns.ts";
 import type { Report } from "./document.ts";
 import { el } from "./dom.ts";
 import { systemView } from "./systems.ts";
@@ -18,16 +19,14 @@ export function failuresSection(report: Report): HTMLElement | null {
       { class: "aid" },
       "Operations that failed, over all repeats, with the first few messages of the store. They count in no throughput and in no latency above.",
     ),
-    tableElement(table),
+    tableElement("Failures", table),
   );
 }
 
 function failures(report: Report): Table {
   return {
-    caption: "Failures",
     columns: [
-      { key: "system", title: "System" },
-      { key: "group", title: "Workload" },
+      ...OF_GROUP,
       { key: "kind", title: "Kind" },
       { key: "count", title: "Operations", quantity: "plain" },
       { key: "share", title: "Of all", quantity: "share" },

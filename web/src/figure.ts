@@ -36,7 +36,7 @@ export function figureElement(of: Figure): HTMLElement {
   const panels = el("div", { class: "panels" });
   panels.style.setProperty("--panel", `${of.panelWidth}rem`);
   panels.append(...of.panels.map((panel) => panelElement(of, panel)));
-  const table = foldedTable(of.table);
+  const table = foldedTable(of.title, of.table);
   const caption = of.caption ? el("p", { class: "caption" }, of.caption) : null;
   return el(
     "section",
@@ -54,7 +54,7 @@ export function figureElement(of: Figure): HTMLElement {
 }
 
 function downloads(of: Figure): HTMLElement {
-  const name = `assay-${slug(of.id)}`;
+  const name = `assay-${slug(of.title)}`;
   const button = (kind: string, type: string, text: () => string) => {
     const made = el(
       "button",
@@ -110,7 +110,7 @@ export function chartBox(title: string, panel: Panel): HTMLElement {
     width = rounded;
     drawing = panel.draw(width);
     drawing.svg.setAttribute("role", "img");
-    drawing.svg.setAttribute("aria-label", panel.summary);
+    drawing.svg.setAttribute("aria-label", panel.summary());
     box.replaceChildren(drawing.svg);
     box.style.minHeight = "";
   };

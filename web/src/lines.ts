@@ -15,7 +15,6 @@ export interface Axis {
   readonly ticks?: readonly number[];
   /** Whether it begins at the lowest value, not at zero. */
   readonly fitted?: boolean;
-  readonly binary?: boolean;
   /** Whether ticks stand at round values, not where the points are. */
   readonly round?: boolean;
   /** What it must reach beside the panel's own values: those of the other panels. */
@@ -43,7 +42,7 @@ export interface Line {
   readonly range?: readonly [number, number] | null;
 }
 
-export interface LinePanel {
+interface LinePanel {
   readonly title: string;
   readonly subtitle?: string | undefined;
   readonly notes?: readonly string[];
@@ -60,8 +59,8 @@ export function linePanel(of: LinePanel): Panel {
   return {
     title: of.title,
     subtitle: of.subtitle,
-    notes: of.notes ?? [],
-    summary: summary(of),
+    notes: of.notes,
+    summary: () => summary(of),
     height,
     draw: (width) => draw(of, width),
   };
@@ -85,7 +84,7 @@ function summary(of: LinePanel): string {
 }
 
 /** `10.2 µs (9.91–10.4 µs)`. */
-export function pointValue(axis: Axis, point: LinePoint): string {
+function pointValue(axis: Axis, point: LinePoint): string {
   const { low, high } = point;
   const middle = axis.value(point.y);
   const ends =
@@ -138,9 +137,7 @@ function draw(of: LinePanel, width: number): Drawing {
   const total = height(width);
   const yRoom = Math.max(3, Math.floor((total - TOP - BOTTOM) / 32));
   const yTicks =
-    of.y.kind === "log"
-      ? logTicks(yDomain[0], yDomain[1], yRoom)
-      : linearTicks(yDomain[1], yRoom, of.y.binary);
+    of.y.kind === "log" ? logTicks(yDomain[0], yDomain[1], yRoom) : linearTicks(yDomain[1], yRoom);
   const labelled = width >= WIDE && of.lines.length > 1;
   const names = labelled ? of.lines.map((line) => clip(line.name, (width * 0.27) / 6.1)) : [];
   const marginRight = labelled

@@ -113,7 +113,7 @@ function sentence(headline: Headline, report: Report): string {
 }
 
 /** The sentence with the leaders' names stressed where they open a clause. */
-export function stressed(sentence: string, names: readonly string[]): Child[] {
+function stressed(sentence: string, names: readonly string[]): Child[] {
   const parts: Child[] = [];
   let rest = sentence;
   const ordered = [...names].sort((a, b) => b.length - a.length);
@@ -173,12 +173,13 @@ function facts(report: Report): HTMLElement {
       ),
     ),
   );
-  for (const run of report.runs)
+  report.runs.forEach((run, index) => {
     fact(
-      report.runs.length > 1 ? `Run ${report.runs.indexOf(run) + 1}` : "Run",
+      report.runs.length > 1 ? `Run ${index + 1}` : "Run",
       el("p", {}, runText(run)),
       command(run.command, "the command of the run"),
     );
+  });
   return list;
 }
 

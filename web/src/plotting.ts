@@ -30,7 +30,7 @@ export function plain(plotted: Element): SVGSVGElement {
 }
 
 /** An axis: where its ticks are, what they say, and what it is called. */
-export interface TickedAxis {
+interface TickedAxis {
   readonly ticks: readonly number[];
   readonly tick: (value: number) => string;
   readonly label: string | null;

@@ -16,7 +16,6 @@ export interface Column {
 
 /** A table whose rows are made when they are needed. */
 export interface Table {
-  readonly caption: string;
   readonly columns: readonly Column[];
   rows(): readonly (readonly CsvValue[])[];
 }
@@ -32,7 +31,7 @@ export function tableCsv(of: Table): string {
 }
 
 /** The table, in a box that scrolls sideways where it is too wide for the page. */
-export function tableElement(of: Table): HTMLElement {
+export function tableElement(caption: string, of: Table): HTMLElement {
   const rows = of.rows();
   const body = el("tbody");
   // A column that is empty throughout tells nothing.
@@ -51,13 +50,13 @@ export function tableElement(of: Table): HTMLElement {
   const table = el(
     "table",
     {},
-    el("caption", { class: "unseen" }, of.caption),
+    el("caption", { class: "unseen" }, caption),
     el("thead", {}, head),
     body,
   );
   const box = el(
     "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table of ${of.caption}` },
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table of ${caption}` },
     table,
   );
   if (rows.length <= AT_ONCE) return box;
@@ -102,8 +101,8 @@ function numeric(column: Column): string | undefined {
 }
 
 /** A closed `<details>` whose table is made when it is opened. */
-export function foldedTable(of: Table): HTMLDetailsElement {
-  return folded("Table", () => tableElement(of));
+export function foldedTable(caption: string, of: Table): HTMLDetailsElement {
+  return folded("Table", () => tableElement(caption, of));
 }
 
 /** A closed `<details>` whose inside is made when it is opened. */

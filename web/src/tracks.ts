@@ -9,7 +9,7 @@ import { farApart, linearTicks, logDomain, logTicks, zeroDomain } from "./scale.
 import { format, type Quantity, seconds, tick } from "./units.ts";
 
 /** One system's course. */
-export interface Course {
+interface Course {
   readonly system: number | null;
   readonly name: string;
   readonly look: Look;
@@ -27,8 +27,6 @@ export interface Track {
 
 export interface TrackPanel {
   readonly title: string;
-  readonly subtitle?: string | undefined;
-  readonly notes?: readonly string[];
   readonly tracks: readonly Track[];
 }
 
@@ -41,9 +39,7 @@ export function trackPanel(of: TrackPanel): Panel {
   const height = of.tracks.reduce((sum, _, index) => sum + trackHeight(index), AXIS);
   return {
     title: of.title,
-    subtitle: of.subtitle,
-    notes: of.notes ?? [],
-    summary: of.tracks.map(summary).join(". "),
+    summary: () => of.tracks.map(summary).join(". "),
     height: () => height,
     draw: (width) => draw(of, height, width),
   };

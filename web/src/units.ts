@@ -7,15 +7,7 @@ export const THIN_SPACE = "\u202f";
 export const NOTHING = "–";
 
 /** What a number means; a formatter and an axis label belong to each. */
-export type Quantity =
-  | "rate"
-  | "time"
-  | "bytes"
-  | "byte rate"
-  | "count"
-  | "share"
-  | "seconds"
-  | "plain";
+export type Quantity = "rate" | "time" | "bytes" | "byte rate" | "count" | "share" | "plain";
 
 const DECIMAL = ["", "k", "M", "G", "T"] as const;
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
@@ -90,8 +82,6 @@ export function format(quantity: Quantity, value: number | null | undefined): st
       return count(value);
     case "share":
       return share(value);
-    case "seconds":
-      return seconds(value);
     case "plain":
       return plain(value);
   }

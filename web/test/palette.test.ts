@@ -69,7 +69,7 @@ function distance(a: Rgb, b: Rgb): number {
 }
 
 function page(theme: "light" | "dark"): string {
-  const css = readFileSync("src/report.css", "utf8");
+  const css = readFileSync("src/styles/page.css", "utf8");
   const [, light, dark] = /--page: light-dark\((#\w{6}), (#\w{6})\)/.exec(css) ?? [];
   return (theme === "light" ? light : dark) ?? "";
 }

@@ -1,5 +1,6 @@
 // Trials second by second: the throughput, and under it the server's CPU, memory and I/O.
 
+import { numbers, OF_GROUP } from "../columns.ts";
 import type { Report, TrialSeries, TrialSummary } from "../document.ts";
 import type { Figure } from "../figure.ts";
 import { legendOf, type SystemView, systemView } from "../systems.ts";
@@ -92,12 +93,9 @@ export function courses(report: Report): Figure | null {
       trackPanel({ title: group.name, tracks: tracks(report, trials) }),
     ),
     table: {
-      caption: "Second by second",
       columns: [
-        { key: "system", title: "System" },
-        { key: "group", title: "Workload" },
-        { key: "repeat", title: "Repeat", quantity: "plain" },
-        { key: "t_s", title: "Second", quantity: "plain" },
+        ...OF_GROUP,
+        ...numbers("plain", { repeat: "Repeat", t_s: "Second" }),
         { key: "client_cpu_share", title: "Client CPU", quantity: "share" },
         ...MEASURED.map(
           (measured): Column => ({

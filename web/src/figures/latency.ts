@@ -1,5 +1,6 @@
 // Response times at the percentiles, a panel a group and kind of operation.
 
+import { numbers, OF_GROUP } from "../columns.ts";
 import type { Group, Interval, KindLatency, OperationKind, Report } from "../document.ts";
 import type { Figure } from "../figure.ts";
 import { type Axis, linePanel } from "../lines.ts";
@@ -83,22 +84,22 @@ function linesOf(group: Group, kind: OperationKind): { system: number; latency: 
 
 function table(report: Report): Figure["table"] {
   return {
-    caption: "Latency",
     columns: [
-      { key: "system", title: "System" },
-      { key: "group", title: "Workload" },
+      ...OF_GROUP,
       { key: "operation", title: "Operation" },
       { key: "time", title: "Time" },
-      { key: "min_ns", title: "Min", quantity: "time" },
-      { key: "mean_ns", title: "Mean", quantity: "time" },
-      { key: "p50_ns", title: "p50", quantity: "time" },
-      { key: "p95_ns", title: "p95", quantity: "time" },
-      { key: "p99_ns", title: "p99", quantity: "time" },
-      { key: "p999_ns", title: "p99.9", quantity: "time" },
-      { key: "p9999_ns", title: "p99.99", quantity: "time" },
-      { key: "max_ns", title: "Max", quantity: "time" },
-      { key: "p99_low_ns", title: "p99 low", quantity: "time" },
-      { key: "p99_high_ns", title: "p99 high", quantity: "time" },
+      ...numbers("time", {
+        min_ns: "Min",
+        mean_ns: "Mean",
+        p50_ns: "p50",
+        p95_ns: "p95",
+        p99_ns: "p99",
+        p999_ns: "p99.9",
+        p9999_ns: "p99.99",
+        max_ns: "Max",
+        p99_low_ns: "p99 low",
+        p99_high_ns: "p99 high",
+      }),
       { key: "count", title: "Operations", quantity: "plain" },
     ],
     rows: () =>

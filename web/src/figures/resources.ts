@@ -1,6 +1,7 @@
 // What an operation costs in CPU time, and a record in bytes.
 
 import { type Bar, barPanel } from "../bars.ts";
+import { numbers, OF_GROUP } from "../columns.ts";
 import type { GroupCell, Interval, Report } from "../document.ts";
 import type { Figure } from "../figure.ts";
 import { legendOf, systemView } from "../systems.ts";
@@ -74,13 +75,14 @@ function resourceFigure(
   words: Words,
 ): Figure | null {
   const groups = report.groups
-    .map((group) => ({
-      group,
-      rows: group.cells
-        .map((cell) => ({ ...systemView(report, cell.system), bars: bars(cell) }))
-        .filter((row) => row.bars.length > 0),
-    }))
-    .filter(({ rows }) => drawn(rows).length > 0);
+    .map((group) => {
+      const rows = group.cells.map((cell) => ({
+        ...systemView(report, cell.system),
+        bars: bars(cell),
+      }));
+      return { group, rows, shown: drawn(rows) };
+    })
+    .filter(({ shown }) => shown.length > 0);
   if (groups.length === 0) return null;
   return {
     id: words.id,
@@ -91,20 +93,20 @@ function resourceFigure(
     mark: "bar",
     legend: legendOf(
       report,
-      groups.flatMap(({ rows }) => drawn(rows).map((row) => row.system)),
+      groups.flatMap(({ shown }) => shown.map((row) => row.system)),
     ),
-    panels: groups.map(({ group, rows }) =>
-      barPanel({ title: group.name, quantity: words.quantity, rows: drawn(rows) }),
+    panels: groups.map(({ group, shown }) =>
+      barPanel({ title: group.name, quantity: words.quantity, rows: shown }),
     ),
     table: {
-      caption: words.title,
       columns: [
-        { key: "system", title: "System" },
-        { key: "group", title: "Workload" },
+        ...OF_GROUP,
         { key: "of", title: "Of" },
-        { key: words.unit, title: words.title, quantity: words.quantity },
-        { key: `low_${words.unit}`, title: "Low", quantity: words.quantity },
-        { key: `high_${words.unit}`, title: "High", quantity: words.quantity },
+        ...numbers(words.quantity, {
+          [words.unit]: words.title,
+          [`low_${words.unit}`]: "Low",
+          [`high_${words.unit}`]: "High",
+        }),
       ],
       rows: () =>
         groups.flatMap(({ group, rows }) =>

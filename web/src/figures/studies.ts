@@ -1,6 +1,7 @@
 // The figures of studies in the form the study used, published values beside the measured ones.
 
 import type { LegendEntry } from "../chart.ts";
+import { numbers } from "../columns.ts";
 import type { FigureAxis, FigureLine, Report, StudyFigure } from "../document.ts";
 import type { Figure } from "../figure.ts";
 import { type Axis, type Line, linePanel } from "../lines.ts";
@@ -59,15 +60,16 @@ function study(report: Report, of: StudyFigure, index: number): Figure {
       }),
     ),
     table: {
-      caption: of.title,
       columns: [
         { key: "line", title: "System" },
         { key: "part", title: "Part" },
         { key: "published", title: "Source" },
-        { key: "x", title: capital(axisLabel(of.x)), quantity: "plain" },
-        { key: "y", title: capital(axisLabel(of.y)), quantity: "plain" },
-        { key: "low", title: "Low", quantity: "plain" },
-        { key: "high", title: "High", quantity: "plain" },
+        ...numbers("plain", {
+          x: capital(axisLabel(of.x)),
+          y: capital(axisLabel(of.y)),
+          low: "Low",
+          high: "High",
+        }),
       ],
       rows: () =>
         of.panels.flatMap((panel) =>

@@ -1,10 +1,12 @@
 // Lines over what a sweep goes over: clients, records, or the rate of an open loop.
 
+import { numbers, SYSTEM, THROUGHPUT } from "../columns.ts";
 import type { Interval, Report, SweepAxis, SweepPanel, SweepPoint } from "../document.ts";
 import type { Figure } from "../figure.ts";
 import { type Axis, type LinePoint, linePanel } from "../lines.ts";
 import { farApart } from "../scale.ts";
 import { legendOf, systemView } from "../systems.ts";
+import type { Column } from "../table.ts";
 import { capital, kindName } from "../text.ts";
 import { rate, tick, whole } from "../units.ts";
 import { timeAxis } from "./latency.ts";
@@ -81,18 +83,16 @@ export function rates(report: Report): Figure | null {
       ),
     ),
     table: {
-      caption: "Latency against throughput",
       columns: [
-        { key: "system", title: "System" },
-        { key: "workload", title: "Workload" },
-        { key: "operation", title: "Operation" },
-        { key: "rate_per_s", title: "Asked for", quantity: "rate" },
-        { key: "throughput_ops_per_s", title: "Reached", quantity: "rate" },
-        { key: "p50_ns", title: "p50", quantity: "time" },
-        { key: "p99_ns", title: "p99", quantity: "time" },
-        { key: "p99_low_ns", title: "p99 low", quantity: "time" },
-        { key: "p99_high_ns", title: "p99 high", quantity: "time" },
-        { key: "p999_ns", title: "p99.9", quantity: "time" },
+        ...OF_PANEL,
+        ...numbers("rate", { rate_per_s: "Asked for", throughput_ops_per_s: "Reached" }),
+        ...numbers("time", {
+          p50_ns: "p50",
+          p99_ns: "p99",
+          p99_low_ns: "p99 low",
+          p99_high_ns: "p99 high",
+          p999_ns: "p99.9",
+        }),
       ],
       rows: () =>
         rowsOf(report, panels, (point) => [
@@ -146,17 +146,11 @@ function throughputOver(report: Report, over: SweepAxis, words: Words): Figure |
       }),
     ),
     table: {
-      caption: words.title,
       columns: [
-        { key: "system", title: "System" },
-        { key: "workload", title: "Workload" },
-        { key: "operation", title: "Operation" },
+        ...OF_PANEL,
         { key: words.label, title: capital(words.label), quantity: "plain" },
-        { key: "throughput_ops_per_s", title: "Throughput", quantity: "rate" },
-        { key: "low_ops_per_s", title: "Low", quantity: "rate" },
-        { key: "high_ops_per_s", title: "High", quantity: "rate" },
-        { key: "p50_ns", title: "p50", quantity: "time" },
-        { key: "p99_ns", title: "p99", quantity: "time" },
+        ...THROUGHPUT,
+        ...numbers("time", { p50_ns: "p50", p99_ns: "p99" }),
       ],
       rows: () =>
         rowsOf(report, panels, (point) => [
@@ -176,6 +170,13 @@ function spread(panel: SweepPanel): boolean {
     panel.lines.flatMap((line) => line.points.map((point) => point.throughput_ops_per_s.median)),
   );
 }
+
+/** Whose figures a row of a sweep has, and of what; `rowsOf` begins rows with them. */
+const OF_PANEL: readonly Column[] = [
+  SYSTEM,
+  { key: "workload", title: "Workload" },
+  { key: "operation", title: "Operation" },
+];
 
 function rowsOf(
   report: Report,

@@ -1,6 +1,7 @@
 // Throughput of each group as bars.
 
 import { barPanel } from "../bars.ts";
+import { numbers, OF_GROUP, THROUGHPUT } from "../columns.ts";
 import type { GroupCell, Report } from "../document.ts";
 import type { Figure } from "../figure.ts";
 import { legendOf, systemView } from "../systems.ts";
@@ -16,7 +17,7 @@ export function throughput(report: Report): Figure | null {
   return {
     id: "throughput",
     title: "Throughput",
-    aid: "Longer is better. The thin line on a bar is the 95% interval over repeats: where two of them overlap much, the difference may be noise. A bar without one has too few repeats, or too unlike ones, for an interval.",
+    aid: "Longer is better. The thin line on a bar is the 95% interval over repeats: where two of them overlap much, the difference may be noise. One that ends in an arrow goes on beyond the axis. A bar without one has too few repeats, or too unlike ones, for an interval.",
     caption: report.systems.some((system) => system.no_db)
       ? "The pale gray bar is the harness without a store: nothing can be faster here. It may run off the axis."
       : undefined,
@@ -48,17 +49,11 @@ export function throughput(report: Report): Figure | null {
       }),
     ),
     table: {
-      caption: "Throughput",
       columns: [
-        { key: "system", title: "System" },
-        { key: "group", title: "Workload" },
+        ...OF_GROUP,
         { key: "place", title: "Place" },
-        { key: "throughput_ops_per_s", title: "Throughput", quantity: "rate" },
-        { key: "low_ops_per_s", title: "Low", quantity: "rate" },
-        { key: "high_ops_per_s", title: "High", quantity: "rate" },
-        { key: "repeats", title: "Repeats", quantity: "plain" },
-        { key: "operations", title: "Operations", quantity: "plain" },
-        { key: "failed", title: "Failed", quantity: "plain" },
+        ...THROUGHPUT,
+        ...numbers("plain", { repeats: "Repeats", operations: "Operations", failed: "Failed" }),
         { key: "unsupported", title: "Not supported" },
         { key: "failure", title: "How a repeat failed" },
       ],
@@ -66,34 +61,15 @@ export function throughput(report: Report): Figure | null {
         report.groups.flatMap((group) =>
           group.cells.map((cell) => {
             const place = cell.rank ? `${cell.rank.place}${cell.rank.tied ? "=" : ""}` : null;
-            const name = systemView(report, cell.system).name;
-            if (!works(cell))
-              return [
-                name,
-                group.name,
-                place,
-                null,
-                null,
-                null,
-                null,
-                null,
-                null,
-                cell.unsupported,
-                cell.failure,
-              ];
             const { median, low, high } = cell.throughput_ops_per_s;
             const failed = cell.errors.reduce((sum, error) => sum + error.count, 0);
+            const measured = [median, low, high, cell.repeats, cell.operations, failed];
             return [
-              name,
+              systemView(report, cell.system).name,
               group.name,
               place,
-              median,
-              low,
-              high,
-              cell.repeats,
-              cell.operations,
-              failed,
-              null,
+              ...measured.map((figure) => (works(cell) ? figure : null)),
+              cell.unsupported,
               cell.failure,
             ];
           }),
