@@ -237,7 +237,7 @@ export function caveatElement(report: Report, caveat: CaveatNote): HTMLElement {
   const everywhere = groups.length === 0 || groups.length === report.groups.length;
   const where =
     groups.length > MOST_GROUPS
-      ? `${groups.length} of ${report.groups.length} workloads`
+      ? `${groups.length} of ${report.groups.length} comparisons`
       : listed(groups);
   const words: Child[] = [
     systems === "" ? null : el("strong", {}, systems),

@@ -243,6 +243,10 @@ fn stays_in_the_results(place: &Place, system: &str, phase: &str, why: &str) {
     let cell = cells.iter().find(|cell| cell["system"] == system).unwrap();
     assert_eq!((&cell["failure"], &cell["repeats"]), (&failed["failure"], &json!(0)));
 
+    let exported = place.succeeds("export assay-results/latest --format csv");
+    assert!(exported.stderr.contains(&format!("{system} on ")), "{exported}");
+    exported.says(&["it is not in what is exported"]);
+
     let report = readable(place.succeeds("report --json").stdout.as_bytes());
     let caveat = &report["caveats"][0];
     assert_eq!((&caveat["code"], &caveat["kind"]), (&json!("failed"), &json!("severe")));

@@ -4,14 +4,16 @@
 use std::collections::BTreeSet;
 
 use anstyle::{AnsiColor, Style};
-use assay_results::Cell;
+use assay_results::{Caveat, Cell};
 
 use crate::{
+    page::data::CaveatKind,
     text::{counted, escape, grouped},
     verdict::NO_DB,
 };
 
 const RED: Style = AnsiColor::Red.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
 const DIM: Style = Style::new().dimmed();
 
 /// A paragraph under the table.
@@ -22,44 +24,61 @@ pub struct Note {
     pub style: Style,
 }
 
-/// Caveats of a group, each once, in the order of their numbers.
+/// How much a caveat of this code matters.
+pub fn weight(code: &str) -> CaveatKind {
+    match code {
+        "wrong_answers" | "answers_disagree" | "errors" | "failed" | "not_on_storage"
+        | "unfinished_run" => CaveatKind::Severe,
+        "emulated" | "no_answers" | "not_counted" | "unsupported" => CaveatKind::Note,
+        _ => CaveatKind::Warning,
+    }
+}
+
+/// Caveats of a group, each once, in the order of their numbers: those that matter most first.
 pub struct Caveats<'a> {
-    texts: Vec<&'a str>,
+    told: Vec<&'a Caveat>,
 }
 
 impl<'a> Caveats<'a> {
     /// Collects the caveats of `cells`.
     pub fn of(cells: &[&'a Cell]) -> Caveats<'a> {
-        let mut texts: Vec<&str> = Vec::new();
+        let mut told: Vec<&Caveat> = Vec::new();
         for caveat in cells.iter().flat_map(|cell| &cell.caveats) {
-            if !texts.contains(&caveat.text.as_str()) {
-                texts.push(&caveat.text);
+            if !told.iter().any(|known| known.text == caveat.text) {
+                told.push(caveat);
             }
         }
-        Caveats { texts }
+        // Stable: of one weight in the order in which they were found.
+        told.sort_by_key(|caveat| weight(&caveat.code));
+        Caveats { told }
     }
 
     /// None, where they are told in another way.
     pub fn none() -> Caveats<'a> {
-        Caveats { texts: Vec::new() }
+        Caveats { told: Vec::new() }
     }
 
     /// The numbers of a cell's caveats, as in `[1,3]`; empty without any.
     pub fn marks(&self, cell: &Cell) -> String {
         let numbers: Vec<String> = self
-            .texts
+            .told
             .iter()
             .zip(1..)
-            .filter(|(text, _)| cell.caveats.iter().any(|caveat| caveat.text == **text))
+            .filter(|(told, _)| cell.caveats.iter().any(|caveat| caveat.text == told.text))
             .map(|(_, number): (_, u32)| number.to_string())
             .collect();
         if numbers.is_empty() { String::new() } else { format!("[{}]", numbers.join(",")) }
     }
 
     fn notes(&self) -> impl Iterator<Item = Note> {
-        self.texts.iter().zip(1..).map(|(text, number): (_, u32)| Note {
-            text: format!("[{number}] {}", escape(text)),
-            style: DIM,
+        self.told.iter().zip(1..).map(|(caveat, number): (_, u32)| {
+            let text = escape(&caveat.text);
+            let (word, style) = match weight(&caveat.code) {
+                CaveatKind::Severe => ("severe: ", RED),
+                CaveatKind::Warning => ("caution: ", YELLOW),
+                CaveatKind::Note => ("", DIM),
+            };
+            Note { text: format!("[{number}] {word}{text}"), style }
         })
     }
 }

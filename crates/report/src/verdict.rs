@@ -97,16 +97,27 @@ fn unsure(leaders: &[String], ranked: &[(&Cell, Rank)], on: &str) -> String {
         .collect();
     let (are, them) = if leaders.len() == 1 { ("is", "it") } else { ("are", "them") };
     let (leaders, others) = (listed(leaders), listed(&others));
-    format!(
+    let open = format!(
         "{leaders} {are} ahead {on}, but the repeats are too few or too unlike to tell {them} from \
          {others}"
-    )
+    );
+    // What they do tell: whom the first is ahead of for sure.
+    let behind = ranked.iter().find(|(_, rank)| {
+        rank.place != best
+            && rank.to_best.is_some_and(|ratio| ratio.verdict != RatioVerdict::Undecided)
+    });
+    match behind {
+        Some((next, rank)) => {
+            format!("{open}; {}", lead(ranked[0].0, next, rank.to_best, ""))
+        }
+        None => open,
+    }
 }
 
 /// `a is 2.13× (2.02–2.25) b on …`; in an open loop, of times: `b's p99 is 2.13× (…) a's on …`.
 fn lead(best: &Cell, next: &Cell, to_best: Option<Ratio>, on: &str) -> String {
     let (best_name, next_name) = (escape(&best.system), escape(&next.system));
-    match (to_best, best.mode) {
+    let words = match (to_best, best.mode) {
         (None, _) => format!("{best_name} is ahead of {next_name} {on}"),
         (Some(of_times), Mode::Open { .. }) => {
             format!("{next_name}'s p99 is {} {best_name}'s {on}", times(&of_times))
@@ -114,7 +125,8 @@ fn lead(best: &Cell, next: &Cell, to_best: Option<Ratio>, on: &str) -> String {
         (Some(to_best), Mode::Closed) => {
             format!("{best_name} is {} {next_name} {on}", times(&to_best.inverted()))
         }
-    }
+    };
+    words.trim_end().to_owned()
 }
 
 /// `2.13× (2.02–2.25)`.

@@ -172,6 +172,23 @@ fn repeats_too_unlike_to_tell_make_no_tie() {
 }
 
 #[test]
+fn what_is_decided_is_told_beside_what_is_not() {
+    let mut trials = fixture::trials();
+    trials.retain(|trial| trial.workload == "ycsb/a");
+    for trial in &mut trials {
+        trial.throughput_ops_per_s.median = match &*trial.system {
+            "redis" => 10_000.0 * f64::from(trial.repeat),
+            "memory" => 25_000.0,
+            _ => 100.0,
+        };
+    }
+    let verdict = &verdicts(&summarize(&trials))[0];
+    let (open, decided) = verdict.split_once("; ").expect(verdict);
+    assert!(open.contains("to tell it from"), "{verdict}");
+    assert!(decided.starts_with("redis is ") && decided.contains('×'), "{verdict}");
+}
+
+#[test]
 fn labels_that_begin_alike_stay_apart() {
     let mut trials = fixture::trials();
     for trial in &mut trials {

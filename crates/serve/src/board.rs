@@ -220,6 +220,7 @@ mod tests {
             systems: Vec::new(),
             workloads: Vec::new(),
             done,
+            failed: 0,
             planned: Some(4),
             answers: Vec::new(),
         })

@@ -91,13 +91,17 @@ fn answer(entry: &Entry) -> Option<String> {
     })
 }
 
-/// `3 of 6 trials`.
+/// `3 of 6 trials, 1 failed`.
 fn trials(entry: &Entry) -> String {
     let trials = |count: usize| counted(count as u64, "trial");
-    match entry.planned {
+    let ended = match entry.planned {
         Some(planned) if entry.done != planned => format!("{} of {}", entry.done, trials(planned)),
         _ if entry.state == State::Running => format!("{} so far", trials(entry.done)),
         _ => trials(entry.done),
+    };
+    match entry.failed {
+        0 => ended,
+        failed => format!("{ended}, {failed} failed"),
     }
 }
 
@@ -131,6 +135,7 @@ mod tests {
             systems: vec!["slik".to_owned(), "redis".to_owned()],
             workloads: vec!["ycsb/a".to_owned()],
             done: 3,
+            failed: 0,
             planned: Some(6),
             answers: vec!["slik leads".to_owned(), "b".to_owned(), "c".to_owned()],
         }
@@ -158,6 +163,8 @@ mod tests {
         }
         let finished_at = Some("2026-01-02T03:05:05Z".parse().unwrap());
         let over = Entry { state: State::Finished, finished_at, done: 6, ..entry() };
+        let failed = Entry { done: 5, planned: Some(5), failed: 1, ..over.clone() };
+        assert!(page_of(vec![failed]).contains("finished</span> · 5 trials, 1 failed · "));
         let html = page_of(vec![over]);
         assert!(
             html.contains("finished</span> · 6 trials · ") && html.contains(", 60 s"),

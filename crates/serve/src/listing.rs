@@ -14,7 +14,7 @@ use assay_report::{
     escape,
     page::{self, Report},
 };
-use assay_results::{HEADER_FILE, Run, RunStatus, TRIALS_FOLDER, count_trials, is_being_written};
+use assay_results::{HEADER_FILE, Run, RunHeader, RunStatus, TRIALS_FOLDER, count_trials, is_being_written};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -43,9 +43,11 @@ pub struct Entry {
     pub systems: Vec<String>,
     /// The workloads of its plan.
     pub workloads: Vec<String>,
-    /// How many trials have ended.
+    /// How many trials have ended with a record.
     pub done: usize,
-    /// How many there will be, if that is known.
+    /// How many failed; their cells have no further ones.
+    pub failed: usize,
+    /// How many records there will be, if that is known.
     pub planned: Option<usize>,
     /// What was found out so far, in sentences; of nearly all trials while the run is under way.
     pub answers: Vec<String>,
@@ -205,6 +207,7 @@ fn read(id: String, path: PathBuf, mark: Mark) -> Known {
                 systems: Vec::new(),
                 workloads: Vec::new(),
                 done: 0,
+                failed: 0,
                 planned: None,
                 answers: Vec::new(),
             };
@@ -250,7 +253,8 @@ fn entry(id: String, path: PathBuf, run: &Run, alive: bool) -> Entry {
         systems: of_cells(plan, "/system/label"),
         workloads: of_cells(plan, "/workload"),
         done: run.trials.len(),
-        planned: planned(plan),
+        failed: run.header.failures.len(),
+        planned: planned(&run.header),
         answers,
     }
 }
@@ -278,18 +282,23 @@ fn of_cells(plan: &Value, place: &str) -> Vec<String> {
     distinct
 }
 
-/// How many records there will be: each cell once a repeat, and once if it is not supported. Nobody
-/// knows where repeats go on until the intervals are narrow.
-fn planned(plan: &Value) -> Option<usize> {
-    let repeats = usize::try_from(plan.pointer("/repeats/count")?.as_u64()?).ok()?;
-    let cells = plan["cells"].as_array()?;
+/// How many records there will be: each cell once a repeat until it fails, and once if it is not
+/// supported. Nobody knows where repeats go on until the intervals are narrow.
+fn planned(header: &RunHeader) -> Option<usize> {
+    let repeats = usize::try_from(header.plan.pointer("/repeats/count")?.as_u64()?).ok()?;
+    let cells = header.plan["cells"].as_array()?;
     let unsupported = cells.iter().filter(|cell| cell["unsupported"].is_string()).count();
-    (cells.len() - unsupported).checked_mul(repeats)?.checked_add(unsupported)
+    let all = (cells.len() - unsupported).checked_mul(repeats)?.checked_add(unsupported)?;
+    let missing = header.failures.iter().map(|failed| {
+        let before = failed.failure.repeat.saturating_sub(1) as usize;
+        repeats.saturating_sub(before)
+    });
+    Some(all.saturating_sub(missing.sum()))
 }
 
 #[cfg(test)]
 mod tests {
-    use assay_results::{FailedTrial, RunFolder, RunHeader, TrialPhase, TrialRecord};
+    use assay_results::{FailedTrial, RunFolder, TrialPhase, TrialRecord};
     use serde_json::json;
 
     use super::*;
@@ -328,6 +337,7 @@ mod tests {
         let entry = &looked(&mut listing)[0];
         let failed = format!("slik failed while it was measured in repeat 1: {why}");
         assert_eq!((entry.done, entry.answers.last()), (0, Some(&failed)));
+        assert_eq!((entry.failed, entry.planned), (1, Some(1)), "only the unsupported cell is left");
         folder.finish(RunStatus::Finished).unwrap();
         let page = crate::run_page::render(&looked(&mut listing)[0]).unwrap();
         let told = "Severe: slik: failed while it was measured in repeat 1: the server \

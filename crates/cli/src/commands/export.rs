@@ -9,18 +9,23 @@ use assay_results::{
     Run,
     export::{self, Format},
 };
+use assay_runner::run::title;
 
 use super::unfinished;
 use crate::{
     args::{ExportArguments, ExportFormat},
     mistake::OrMistake,
-    speech::out,
+    speech::{out, say},
 };
 
 /// Writes a run to standard output.
 pub fn export(arguments: ExportArguments) -> anyhow::Result<ExitCode> {
     let run = Run::open(&arguments.run).or_mistake()?;
     unfinished::say_of(&run);
+    for failed in &run.header.failures {
+        let title = title(&failed.system, &failed.workload, failed.clients);
+        say!("assay: {title} {}: it is not in what is exported", failed.failure.sentence());
+    }
     let format = match arguments.format {
         ExportFormat::Csv => Format::Csv,
         ExportFormat::Jsonl => Format::Jsonl,

@@ -11,7 +11,7 @@ use super::{
     settings::Difference,
 };
 use crate::{
-    notes::failed_operations,
+    notes::{failed_operations, weight},
     text::{counted, escape, listed},
     units::percent,
     verdict::NO_DB,
@@ -82,7 +82,7 @@ pub fn caveats(measured: &Measured<'_>, differences: &[Difference]) -> CellCavea
     said.extend(unequal_settings(measured, differences));
     let mut merged = merge(said);
     // Stable: of one kind in the order in which they were found.
-    merged.sort_by_key(|said| kind(&said.code));
+    merged.sort_by_key(|said| weight(&said.code));
     let groups = measured.group_of_cells();
     let mut of_cells = vec![Vec::new(); measured.cells.len()];
     let mut notes = Vec::new();
@@ -94,7 +94,7 @@ pub fn caveats(measured: &Measured<'_>, differences: &[Difference]) -> CellCavea
             in_groups.insert(groups[cell]);
         }
         notes.push(CaveatNote {
-            kind: kind(&said.code),
+            kind: weight(&said.code),
             code: said.code,
             text: said.text + &said.detail,
             systems: systems.into_iter().collect(),
@@ -102,15 +102,6 @@ pub fn caveats(measured: &Measured<'_>, differences: &[Difference]) -> CellCavea
         });
     }
     CellCaveats { notes, of_cells }
-}
-
-fn kind(code: &str) -> CaveatKind {
-    match code {
-        "wrong_answers" | "answers_disagree" | "errors" | "failed" | "not_on_storage"
-        | "unfinished_run" => CaveatKind::Severe,
-        "emulated" | "no_answers" | "not_counted" | "unsupported" => CaveatKind::Note,
-        _ => CaveatKind::Warning,
-    }
 }
 
 fn of_runs(measured: &Measured<'_>) -> Vec<Said> {
