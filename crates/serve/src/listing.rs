@@ -14,7 +14,9 @@ use assay_report::{
     escape,
     page::{self, Report},
 };
-use assay_results::{HEADER_FILE, Run, RunHeader, RunStatus, TRIALS_FOLDER, count_trials, is_being_written};
+use assay_results::{
+    HEADER_FILE, Run, RunHeader, RunStatus, TRIALS_FOLDER, count_trials, is_being_written,
+};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -337,7 +339,11 @@ mod tests {
         let entry = &looked(&mut listing)[0];
         let failed = format!("slik failed while it was measured in repeat 1: {why}");
         assert_eq!((entry.done, entry.answers.last()), (0, Some(&failed)));
-        assert_eq!((entry.failed, entry.planned), (1, Some(1)), "only the unsupported cell is left");
+        assert_eq!(
+            (entry.failed, entry.planned),
+            (1, Some(1)),
+            "only the unsupported cell is left"
+        );
         folder.finish(RunStatus::Finished).unwrap();
         let page = crate::run_page::render(&looked(&mut listing)[0]).unwrap();
         let told = "Severe: slik: failed while it was measured in repeat 1: the server \

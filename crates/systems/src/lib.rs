@@ -36,6 +36,8 @@ mod redb;
 mod redis;
 #[cfg(any(test, feature = "fuzzing"))]
 mod replay;
+mod rocksdb;
+mod shared_library;
 mod slik;
 mod sql;
 mod sqlite;

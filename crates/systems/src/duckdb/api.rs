@@ -8,13 +8,14 @@ use std::{
     ffi::{CStr, CString, c_char, c_void},
     marker::PhantomData,
     os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
+    path::Path,
     ptr, slice,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
-use libloading::os::unix::{Library as Opened, RTLD_LOCAL, RTLD_NOW};
 use thiserror::Error;
+
+use crate::shared_library::{Opened, functions};
 
 /// What a function that can fail returns.
 type State = i32;
@@ -57,31 +58,8 @@ impl RawString {
 /// `DUCKDB_TYPE_VARCHAR` and `DUCKDB_TYPE_BLOB`, both of [`RawString`]s.
 const STRINGS: [i32; 2] = [17, 18];
 
-macro_rules! functions {
-    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The functions used, by their names without `duckdb_`.
-        struct Functions {
-            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-        }
-
-        impl Functions {
-            /// # Safety
-            /// What `library` has under these names are functions of these types.
-            unsafe fn of(library: &Opened) -> Result<Functions, &'static str> {
-                Ok(Functions {
-                    $($name: {
-                        let name = concat!("duckdb_", stringify!($name));
-                        // SAFETY: the caller's promise is the one asked for.
-                        let found = unsafe { library.get(name.as_bytes()) };
-                        *found.map_err(|_| name)?
-                    },)*
-                })
-            }
-        }
-    };
-}
-
 functions! {
+    "duckdb_":
     library_version: fn() -> *const c_char;
     create_config: fn(*mut RawConfig) -> State;
     set_config: fn(RawConfig, *const c_char, *const c_char) -> State;
@@ -154,31 +132,18 @@ fn c_string(text: &[u8]) -> Result<CString, Error> {
     CString::new(text).map_err(|_| Error::untyped("DuckDB takes no text with NUL in it"))
 }
 
-/// The library, opened. It stays in the process for good: it has threads and thread-local data of
-/// its own, which cannot be taken away safely.
+/// The library, opened.
 #[derive(Clone, Copy)]
 pub(super) struct Library(&'static Functions);
 
 impl Library {
     /// Opens the library at `path`, or gives what was opened there before.
     pub(super) fn open(path: &Path) -> Result<Library, String> {
-        static OPENED: Mutex<Vec<(PathBuf, Library)>> = Mutex::new(Vec::new());
-        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, library)) = opened.iter().find(|(of, _)| of == path) {
-            return Ok(*library);
-        }
+        static OPENED: Opened<Functions> = Opened::new("libduckdb of DuckDB 1.5 or later");
         // SAFETY: opening it runs the initializers of the C++ runtime and of DuckDB, which may be
-        // run at any time in any process; that the file is DuckDB's is what whoever named it says.
-        let library = unsafe { Opened::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-            .map_err(|error| format!("it cannot be loaded: {}", cause(&error)))?;
-        // SAFETY: in DuckDB's library, these names are those functions.
-        let functions = unsafe { Functions::of(&library) }.map_err(|missing| {
-            format!("it has no function {missing}: it is not libduckdb of DuckDB 1.5 or later")
-        })?;
-        std::mem::forget(library);
-        let library = Library(Box::leak(Box::new(functions)));
-        opened.push((path.to_owned(), library));
-        Ok(library)
+        // run at any time in any process; that the file is DuckDB's, and so these names are those
+        // functions, is what whoever named it says.
+        unsafe { OPENED.functions(path, Functions::of) }.map(Library)
     }
 
     /// DuckDB's version, for example `1.5.6`.
@@ -187,12 +152,6 @@ impl Library {
         let version = unsafe { text((self.0.library_version)()) };
         version.strip_prefix('v').unwrap_or(&version).to_owned()
     }
-}
-
-/// What the dynamic linker said, which the error only has for its source.
-fn cause(error: &libloading::Error) -> String {
-    let cause = std::error::Error::source(error);
-    cause.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// Settings to open a database with.

@@ -39,8 +39,8 @@ pub(crate) trait Library: Send + Sync + 'static {
     /// The state of now.
     fn read(&self) -> Result<Self::Snapshot<'_>, Refusal>;
 
-    /// Begins a transaction. It sees what all that were committed before left, and no other is
-    /// under way until it ends.
+    /// Begins a transaction. It sees what all that were committed before left, and no other gets or
+    /// changes the same keys until it ends.
     fn write(&self) -> Result<Self::Transaction<'_>, Refusal>;
 
     /// The number of records.
