@@ -36,6 +36,8 @@ interface BarPanel {
 }
 
 const LABEL = 18;
+/** From the middle of the arrow to its point, in pixels. */
+const ARROW = 5;
 const BAR = 10;
 const GAP = 2;
 const ROW_GAP = 12;
@@ -175,7 +177,7 @@ function rowMarks(quantity: Quantity, row: BarRow, top: number, end: number, wid
     if (low === null || high === null || row.reference) return [box];
     const middle = (y1 + y2) / 2;
     // An interval that goes beyond the axis ends in an arrow there, not in a cap.
-    const beyond = high > end ? [end - (3 * end) / width] : [];
+    const beyond = high > end ? [end - (ARROW * end) / width] : [];
     const [from, to] = [Math.max(0, low), Math.min(high, end)];
     const line = { y: middle, x1: from, x2: to, render };
     const caps = {
