@@ -209,7 +209,7 @@ fn caveats_are_said_once_with_whom_they_concern() {
         (names(&report, &errors.systems), errors.groups.as_slice()),
         (vec!["valkey".into()], &[0][..])
     );
-    let emulated = caveat(&report, "emulated_scan");
+    let emulated = caveat(&report, "emulated");
     assert_eq!(
         (names(&report, &emulated.systems), emulated.groups.as_slice()),
         (vec!["redis".into()], &[0, 1][..])

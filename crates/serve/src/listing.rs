@@ -463,9 +463,10 @@ mod tests {
     #[test]
     fn how_many_trials_there_will_be_is_told_only_if_known() {
         let cells = json!([{"unsupported": null}, {"unsupported": "no"}, {}]);
-        assert_eq!(planned(&json!({"cells": cells, "repeats": {"count": 3}})), Some(7));
-        assert_eq!(planned(&json!({"cells": cells, "repeats": {"auto": {"most": 9}}})), None);
-        assert_eq!(planned(&json!({"cells": cells, "repeats": {"count": u64::MAX}})), None);
-        assert_eq!(planned(&json!(null)), None);
+        let of = |plan| planned(&RunHeader::starting(vec![], plan));
+        assert_eq!(of(json!({"cells": cells, "repeats": {"count": 3}})), Some(7));
+        assert_eq!(of(json!({"cells": cells, "repeats": {"auto": {"most": 9}}})), None);
+        assert_eq!(of(json!({"cells": cells, "repeats": {"count": u64::MAX}})), None);
+        assert_eq!(of(json!(null)), None);
     }
 }
