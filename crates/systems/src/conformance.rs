@@ -99,6 +99,7 @@ const CHECKS: &[Check] = &[
     ("a scan of 10,000 records is complete", scans::long_scan),
     ("a random sequence of operations agrees with the model", random::sequences),
     ("what the loader added is there", table::loading),
+    ("a load with a key that is there overwrites or is refused", table::loading_again),
     ("the store tells who it is and what it takes", table::identity),
     ("a table that exists is left alone", table::second_prepare),
     ("a removed table leaves nothing", table::removal),

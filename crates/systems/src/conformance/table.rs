@@ -1,6 +1,6 @@
 //! The table as a whole: loaded, described, refused and removed.
 
-use assay_model::Fields;
+use assay_model::{Fields, Operation, Outcome};
 
 use super::{
     Subject, Verdict, because, ensure,
@@ -31,6 +31,49 @@ pub(super) fn loading(subject: &Subject<'_>) -> Verdict {
     subject.system.settle().map_err(because("settle"))?;
     let mut probe = Probe::new(subject)?;
     expect_content(subject, &mut probe, &model)
+}
+
+/// A batch with one member that the store may refuse: what becomes of the others is the store's own
+/// affair, but no record may be half of one and half of another, and the store goes on.
+pub(super) fn loading_again(subject: &Subject<'_>) -> Verdict {
+    const BATCH: usize = 200;
+    let mut random = Random::new(26);
+    let before = load(subject, &mut random, 10)?;
+    let mut batch = Model::new();
+    let mut add = || -> Result<(), SystemError> {
+        let mut loader = subject.system.loader()?;
+        for at in 0..BATCH {
+            let name = if at == BATCH / 2 { "user3".to_owned() } else { format!("other{at}") };
+            let (key, record) = (name.into_bytes(), random.record(subject));
+            batch.insert(key.clone(), record.clone());
+            loader.insert(&key, &values(&record))?;
+        }
+        loader.finish()
+    };
+    let refused = add().err();
+    let mut probe = Probe::new(subject)?;
+    let mut there = before.clone();
+    match &refused {
+        None => there.extend(batch),
+        Some(SystemError::Failed { why, .. }) => {
+            ensure!(!why.is_empty(), "the load was refused without a reason");
+            for (key, record) in batch {
+                let read = Operation::Read { key: &key, fields: Fields::All };
+                if probe.run(&read)?.0 == Outcome::Done && before.get(&key) != Some(&record) {
+                    let old = before.get(&key).filter(|old| {
+                        // Whichever of the two it is, all of it must be.
+                        probe.expect_record(&key, Some(old)).is_ok()
+                    });
+                    there.insert(key, old.cloned().unwrap_or(record));
+                }
+            }
+        }
+        Some(other) => return Err(format!("the load failed with {other:?}")),
+    }
+    expect_content(subject, &mut probe, &there)?;
+    let record = random.record(subject);
+    probe.insert(b"afterwards", &record)?;
+    probe.expect_record(b"afterwards", Some(&record))
 }
 
 pub(super) fn identity(subject: &Subject<'_>) -> Verdict {
