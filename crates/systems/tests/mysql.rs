@@ -5,6 +5,8 @@
 mod logins;
 #[path = "common/records.rs"]
 mod records;
+#[path = "common/restart.rs"]
+mod restart;
 
 #[path = "mysql/server.rs"]
 mod server;
@@ -374,4 +376,12 @@ fn a_killed_session_is_disconnected_and_a_lock_not_had_is_a_conflict() {
         assert_eq!(kind(&outcome), FailureKind::Disconnected, "{outcome:?}");
     }
     system.remove().unwrap();
+}
+
+#[test]
+fn clients_go_on_after_a_restart() {
+    let Some(mut server) = Server::start(&[]) else { return };
+    let endpoint = server.database("restarted");
+    let system = system(endpoint, "row");
+    restart::goes_on_after_a_restart(&*system, FIELDS as u16, true, || server.restart());
 }

@@ -4,6 +4,8 @@
 mod logins;
 #[path = "common/records.rs"]
 mod records;
+#[path = "common/restart.rs"]
+mod restart;
 
 #[path = "postgres/server.rs"]
 mod server;
@@ -355,4 +357,12 @@ fn a_terminated_session_is_disconnected_and_a_canceled_statement_timed_out() {
         assert_eq!(kind(&outcome), FailureKind::Disconnected, "{outcome:?}");
     }
     system.remove().unwrap();
+}
+
+#[test]
+fn clients_go_on_after_a_restart() {
+    let Some(mut server) = Server::start(&[]) else { return };
+    let endpoint = server.database("restarted");
+    let system = open(opening(endpoint, "row", "column", FIELDS));
+    restart::goes_on_after_a_restart(&*system, FIELDS as u16, true, || server.restart());
 }

@@ -1,6 +1,8 @@
 //! The drivers whose stores are servers, on the binaries that this machine has.
 
 mod common;
+#[path = "common/restart.rs"]
+mod restart;
 #[path = "common/server.rs"]
 mod server;
 
@@ -12,6 +14,7 @@ use assay_model::{
 };
 use assay_systems::{Session, SystemError, Target, conformance::Updates};
 use common::{Candidate, session};
+use restart::goes_on_after_a_restart;
 use server::{Server, installed};
 
 fn redis(layout: &'static str) -> Candidate {
@@ -374,4 +377,19 @@ fn a_server_of_another_protocol_is_told_so() {
     let system = redis("hash").open(memcached_server.target(), &one_field());
     let message = system.prepare().unwrap_err().to_string();
     assert!(message.contains("it sent a reply that begins with"), "{message}");
+}
+
+#[test]
+fn clients_go_on_after_redis_and_memcached_restart() {
+    let schema = one_field();
+    for driver in ["redis", "valkey"] {
+        let Some(program) = installed(driver) else { continue };
+        let mut server = Server::redis(&program, &[]);
+        let system = Candidate { driver, ..redis("hash") }.open(server.target(), &schema);
+        goes_on_after_a_restart(&*system, 1, false, || server.restart());
+    }
+    let Some(program) = installed("memcached") else { return };
+    let mut server = Server::memcached(&program, &[]);
+    let system = memcached().open(server.target(), &schema);
+    goes_on_after_a_restart(&*system, 1, false, || server.restart());
 }

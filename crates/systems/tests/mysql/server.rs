@@ -6,7 +6,7 @@ mod site;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Child,
+    process::{Child, Command},
     sync::Arc,
     thread,
     time::Duration,
@@ -19,6 +19,7 @@ use site::{Shared, Site, installed, wait};
 
 /// A running server in a temporary folder. Dropping it stops it.
 pub struct Server {
+    command: Command,
     process: Child,
     site: Site,
     client: PathBuf,
@@ -100,7 +101,15 @@ impl Server {
             .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF"])
             .args(options);
         let process = command.spawn().expect("the server starts");
-        Server { process, site, client, port }
+        Server { command, process, site, client, port }
+    }
+
+    /// Shuts it down in order and starts it again.
+    pub fn restart(&mut self) {
+        kill_process(Pid::from_child(&self.process), Signal::TERM).expect("it runs");
+        self.process.wait().expect("it ends");
+        self.process = self.command.spawn().expect("the server starts");
+        wait(self.port, || self.try_sql("SELECT 1").is_ok());
     }
 
     /// Runs SQL as the superuser; returns the rows, columns divided by tabs.

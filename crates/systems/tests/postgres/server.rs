@@ -6,7 +6,7 @@ mod site;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Child,
+    process::{Child, Command},
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -22,6 +22,7 @@ pub const OWNER: &str = "owner";
 
 /// A running server in a temporary folder. Dropping it stops it.
 pub struct Server {
+    command: Command,
     process: Child,
     site: Site,
     psql: PathBuf,
@@ -59,9 +60,17 @@ impl Server {
             command.args(["-c", setting]);
         }
         let process = command.spawn().expect("postgres starts");
-        let server = Server { process, site, psql, port };
+        let server = Server { command, process, site, psql, port };
         wait(port, || server.try_sql("postgres", "SELECT 1").is_ok());
         Some(server)
+    }
+
+    /// Shuts it down in order, clients or not, and starts it again.
+    pub fn restart(&mut self) {
+        kill_process(Pid::from_child(&self.process), Signal::INT).expect("it runs");
+        self.process.wait().expect("it ends");
+        self.process = self.command.spawn().expect("postgres starts");
+        wait(self.port, || self.try_sql("postgres", "SELECT 1").is_ok());
     }
 
     /// Runs SQL as the superuser; returns the rows, columns divided by `|`.
