@@ -107,7 +107,7 @@ pub fn caveats(measured: &Measured<'_>, differences: &[Difference]) -> CellCavea
 fn kind(code: &str) -> CaveatKind {
     match code {
         "wrong_answers" | "answers_disagree" | "errors" | "failed" | "not_on_storage"
-        | "unfinished_run" => CaveatKind::Severe,
+        | "stand_in" | "unfinished_run" => CaveatKind::Severe,
         "emulated" | "no_answers" | "not_counted" | "unsupported" => CaveatKind::Note,
         _ => CaveatKind::Warning,
     }
