@@ -47,7 +47,7 @@ pub static SECANTUSDB: Driver = Driver {
     settings: &[],
     place: Place::Server { recipe: "secantusdb", default_port: 27017 },
     rests: |_| false,
-    capabilities,
+    capabilities: stand_in_capabilities,
     open: |opening| open(&Flavour { name: "secantusdb", product: "SecantusDB" }, opening),
 };
 
@@ -102,6 +102,18 @@ fn capabilities(layout: &str) -> Capabilities {
         ],
         max_value_bytes: Some(MAX_VALUE_BYTES),
         max_key_bytes: None,
+    }
+}
+
+/// Its log has no interval to set.
+fn stand_in_capabilities(layout: &str) -> Capabilities {
+    Capabilities {
+        durability: &[
+            (Durability::None, "w: 1, j: false"),
+            (Durability::Buffered, "w: 1, j: false"),
+            (Durability::Synced, "w: 1, j: true"),
+        ],
+        ..capabilities(layout)
     }
 }
 
