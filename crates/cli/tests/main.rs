@@ -19,4 +19,5 @@ mod secrets;
 mod serve;
 mod servers;
 mod sins;
+mod stand_in;
 mod storage;

@@ -9,6 +9,7 @@
 pub mod builtin;
 pub mod extent;
 pub mod figure;
+mod mongodb_url;
 pub mod number;
 pub mod plan;
 mod resolve;

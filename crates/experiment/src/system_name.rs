@@ -8,6 +8,8 @@ use std::{collections::BTreeMap, path::PathBuf, str::FromStr};
 use assay_model::{Address, Endpoint, Secret, redact};
 use url::Url;
 
+use crate::mongodb_url;
+
 /// A system as named in an experiment or on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemName {
@@ -99,11 +101,22 @@ pub fn endpoint(url: &str, default_port: u16) -> Result<Endpoint, String> {
 }
 
 fn read_endpoint(url: &str, default_port: u16) -> Result<Endpoint, String> {
+    let mongodb = url.starts_with("mongodb");
+    if mongodb {
+        mongodb_url::check_hosts(url)?;
+    }
     let parsed = Url::parse(url).map_err(|error| error.to_string())?;
     let unix = parsed.scheme().ends_with("+unix") || parsed.scheme() == "unix";
-    let database_of_socket = |name: &str| unix && name == "database";
-    if let Some((name, _)) = parsed.query_pairs().find(|(name, _)| !database_of_socket(name)) {
-        return Err(format!("it has no parameter '{name}'"));
+    let (mut database_of_socket, mut login_database) = (None, None);
+    for (name, value) in parsed.query_pairs() {
+        match &*name {
+            "database" if unix => database_of_socket = Some(value.into_owned()),
+            "authSource" if mongodb && login_database.is_none() && !value.is_empty() => {
+                login_database = Some(value.into_owned());
+            }
+            _ if mongodb => mongodb_url::check_parameter(&name, &value)?,
+            _ => return Err(format!("it has no parameter '{name}'")),
+        }
     }
     if parsed.fragment().is_some() {
         return Err("nothing follows a '#': write %23 for the letter".into());
@@ -113,19 +126,21 @@ fn read_endpoint(url: &str, default_port: u16) -> Result<Endpoint, String> {
         if path.len() < 2 {
             return Err("a Unix socket needs a path, as in redis+unix:///run/r.sock".into());
         }
-        let database = parsed.query_pairs().next();
-        (Address::Unix(PathBuf::from(path)), database.map(|(_, value)| value.into_owned()))
+        (Address::Unix(PathBuf::from(path)), database_of_socket)
     } else {
         let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or("it has no host")?;
         let host = host.trim_matches(|c| c == '[' || c == ']').to_owned();
         let database = path.trim_start_matches('/');
-        let address = Address::Tcp { host, port: parsed.port().unwrap_or(default_port) };
+        let address = match mongodb.then(|| mongodb_url::socket(&host)).flatten() {
+            Some(path) => Address::Unix(percent_decode(path)?.into()),
+            None => Address::Tcp { host, port: parsed.port().unwrap_or(default_port) },
+        };
         (address, (!database.is_empty()).then(|| database.to_owned()))
     };
     let user = parsed.username();
     let user = (!user.is_empty()).then(|| percent_decode(user)).transpose()?;
     let password = parsed.password().map(percent_decode).transpose()?.map(Secret::new);
-    Ok(Endpoint { address, user, password, database })
+    Ok(Endpoint { address, user, password, database, login_database })
 }
 
 fn percent_decode(text: &str) -> Result<String, String> {

@@ -15,12 +15,14 @@ pub struct Endpoint {
     pub password: Option<Secret>,
     /// The database to use: a name for PostgreSQL, a number for Redis.
     pub database: Option<String>,
+    /// The database that the user is looked for in, where that may be another: MongoDB's `authSource`.
+    pub login_database: Option<String>,
 }
 
 impl Endpoint {
     /// An endpoint without credentials.
     pub fn at(address: Address) -> Endpoint {
-        Endpoint { address, user: None, password: None, database: None }
+        Endpoint { address, user: None, password: None, database: None, login_database: None }
     }
 }
 

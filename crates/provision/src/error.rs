@@ -21,6 +21,19 @@ pub enum FindError {
         /// The environment variable that names a binary.
         variable: String,
     },
+    /// Nothing on the machine, and no registry has it.
+    #[error(
+        "{name} is not installed, and no package registry that Assay knows has it: install \
+         {packages}, or point {variable} at it"
+    )]
+    Unfetchable {
+        /// The recipe's name.
+        name: &'static str,
+        /// Where it can be had.
+        packages: &'static str,
+        /// The environment variable that names a binary.
+        variable: String,
+    },
     /// The binary that was named does not serve.
     #[error("{variable} names {path}, which {why}: correct it or unset it", path = path.display())]
     Override {

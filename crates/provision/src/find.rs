@@ -140,10 +140,11 @@ pub fn find(recipe: &'static Recipe, folders: &Folders) -> Result<Option<Install
 
 /// Like [`find`], but an error that names the next steps if there is none.
 pub fn require(recipe: &'static Recipe, folders: &Folders) -> Result<Installed, FindError> {
-    find(recipe, folders)?.ok_or_else(|| FindError::Missing {
-        name: recipe.name,
-        packages: recipe.packages,
-        variable: recipe.variable(),
+    let Recipe { name, packages, .. } = *recipe;
+    let variable = recipe.variable();
+    find(recipe, folders)?.ok_or(match recipe.sources {
+        [] => FindError::Unfetchable { name, packages, variable },
+        _ => FindError::Missing { name, packages, variable },
     })
 }
 
@@ -346,7 +347,8 @@ mod tests {
         let folders = folders(place.path(), place.path());
         for recipe in crate::RECIPES {
             let error = require(recipe, &folders).expect_err("nothing there").to_string();
-            assert!(error.contains(&format!("assay fetch {}", recipe.name)), "{error}");
+            let fetch = format!("assay fetch {}", recipe.name);
+            assert_eq!(error.contains(&fetch), !recipe.sources.is_empty(), "{error}");
             assert!(error.contains(recipe.packages), "{error}");
         }
     }

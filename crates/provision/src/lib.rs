@@ -25,6 +25,7 @@ mod lifeline;
 mod logfile;
 mod npm;
 mod port;
+mod python;
 mod ready;
 mod recipe;
 mod recipes;

@@ -39,6 +39,8 @@ pub(crate) enum Probe {
     Postgres,
     /// The server's greeting, and the process number in its own file.
     Mysql,
+    /// `serverStatus`, for its process number.
+    Mongodb,
 }
 
 /// What an attempt found.
@@ -58,6 +60,7 @@ impl Probe {
             Probe::Memcached => ask_memcached(stream, pid),
             Probe::Postgres => ask_postgres(stream, pid, data),
             Probe::Mysql => ask_mysql(stream, pid, data),
+            Probe::Mongodb => ask_mongodb(stream, pid),
         });
         asked.unwrap_or_else(|error| Readiness::NotYet(error.to_string()))
     }
@@ -188,6 +191,30 @@ fn ask_mysql(mut stream: impl Stream, pid: u32, data: &Path) -> io::Result<Readi
     }
 }
 
+/// `{serverStatus: 1, $db: "admin"}` as OP_MSG number 1.
+const MONGODB_STATUS: &[u8] = b"\x3b\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\
+    \x26\0\0\0\x10serverStatus\0\x01\0\0\0\x02$db\0\x06\0\0\0admin\0\0";
+
+/// The process number is a whole number of 32 or 64 bits that is called `pid`.
+fn ask_mongodb(mut stream: impl Stream, pid: u32) -> io::Result<Readiness> {
+    stream.write_all(MONGODB_STATUS)?;
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    let length = u64::from(u32::from_le_bytes(length)).saturating_sub(4);
+    if length > REPLY_BYTES {
+        return Ok(Readiness::NotYet("what answers does not speak MongoDB's protocol".to_owned()));
+    }
+    let mut body = vec![0; length as usize];
+    stream.read_exact(&mut body)?;
+    let number = body.windows(9).find_map(|window| match window.split_at(5) {
+        (b"\x10pid\0" | b"\x12pid\0", number) => {
+            Some(u32::from_le_bytes([number[0], number[1], number[2], number[3]]))
+        }
+        _ => None,
+    });
+    Ok(if_ours(number, pid))
+}
+
 /// The message and the SQLSTATE of an error response.
 fn postgres_error(body: &[u8]) -> String {
     let field = |code: u8| {
@@ -292,10 +319,26 @@ mod tests {
     }
 
     #[test]
+    fn mongodb_is_asked_for_its_process() {
+        let none = Path::new("/nonexistent");
+        let long: &[&[u8]] = &[b"\x15\0\0\0\x12pid\0\x2a\0\0\0\0\0\0\0\x01\0\0\0"];
+        let short: &[&[u8]] = &[b"\x0d\0\0\0\x10pid\0\x2a\0\0\0"];
+        for reply in [long, short] {
+            assert_eq!(Probe::Mongodb.attempt(&answering(reply), 42, none), Readiness::Ready);
+        }
+        for reply in [&b"\x0d\0\0\0\x10pid\0\x2b\0\0\0"[..], b"\x06\0\0\0ok", b"HTTP/1.1 400"] {
+            let reply: &'static [&'static [u8]] = Box::leak(Box::new([reply]));
+            let other = Probe::Mongodb.attempt(&answering(reply), 42, none);
+            assert!(matches!(other, Readiness::NotYet(_)), "{other:?}");
+        }
+    }
+
+    #[test]
     fn nobody_there_is_not_ready() {
         let port = crate::port::free().expect("a port");
         let nobody = Address::Tcp { host: "127.0.0.1".into(), port };
-        for probe in [Probe::Redis, Probe::Memcached, Probe::Postgres, Probe::Mysql] {
+        let all = [Probe::Redis, Probe::Memcached, Probe::Postgres, Probe::Mysql, Probe::Mongodb];
+        for probe in all {
             let readiness = probe.attempt(&nobody, 42, Path::new("/nonexistent"));
             assert!(matches!(readiness, Readiness::NotYet(_)), "{readiness:?}");
         }

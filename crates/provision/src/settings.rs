@@ -63,7 +63,10 @@ impl Settings {
         let mut port = None;
         for (given_name, value) in given {
             // As the server itself spells it: two spellings must not pass as two settings.
-            let name = given_name.to_ascii_lowercase().replace(['-', '_'], recipe.word_separator);
+            let name = match recipe.word_separator {
+                "" => given_name.clone(),
+                separator => given_name.to_ascii_lowercase().replace(['-', '_'], separator),
+            };
             let refuse = |why: &str| StartError::Setting {
                 name: recipe.name,
                 setting: given_name.clone(),
@@ -83,7 +86,9 @@ impl Settings {
             if value.split_whitespace().any(|word| word.starts_with("--")) {
                 return Err(refuse("the value has another setting in it; give that by its name"));
             }
-            if let Some((_, why)) = recipe.reserved.iter().find(|(held, _)| *held == name) {
+            if let Some((_, why)) =
+                recipe.reserved.iter().find(|(held, _)| held.eq_ignore_ascii_case(&name))
+            {
                 return Err(refuse(why));
             }
             if name != "port" {

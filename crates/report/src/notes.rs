@@ -28,7 +28,7 @@ pub struct Note {
 pub fn weight(code: &str) -> CaveatKind {
     match code {
         "wrong_answers" | "answers_disagree" | "errors" | "failed" | "not_on_storage"
-        | "unfinished_run" => CaveatKind::Severe,
+        | "stand_in" | "unfinished_run" => CaveatKind::Severe,
         "emulated" | "no_answers" | "not_counted" | "unsupported" => CaveatKind::Note,
         _ => CaveatKind::Warning,
     }

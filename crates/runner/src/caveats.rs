@@ -12,6 +12,7 @@ const BUSY: f64 = 0.9;
 /// The caveats of a trial.
 pub fn of(cell: &Cell, report: &TrialReport) -> Vec<Caveat> {
     [
+        stand_in(cell),
         client_bottleneck(cell, report),
         server_without_cores(cell, report),
         late_starts(report),
@@ -32,6 +33,17 @@ pub fn of(cell: &Cell, report: &TrialReport) -> Vec<Caveat> {
 
 fn caveat(code: &str, text: String) -> Option<Caveat> {
     Some(Caveat { code: code.to_owned(), text })
+}
+
+fn stand_in(cell: &Cell) -> Option<Caveat> {
+    let product = cell.driver().stands_in_for()?;
+    caveat(
+        "stand_in",
+        format!(
+            "{} is a stand-in for {product}, to test with: its speed says nothing about {product}",
+            cell.driver().name
+        ),
+    )
 }
 
 fn client_bottleneck(cell: &Cell, report: &TrialReport) -> Option<Caveat> {

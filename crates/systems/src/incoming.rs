@@ -43,7 +43,10 @@ impl Incoming {
         }
         loop {
             match socket.read(&mut self.buffer[self.end..]) {
-                Ok(0) => return Err(io::Error::other("it closed the connection")),
+                Ok(0) => {
+                    let why = "it closed the connection";
+                    return Err(io::Error::new(ErrorKind::UnexpectedEof, why));
+                }
                 Ok(count) => {
                     self.end += count;
                     return Ok(());

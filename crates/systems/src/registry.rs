@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, 
 use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
-    System, SystemError, duckdb, fjall, lmdb, memcached, memory, mysql, null, postgres, redb,
-    redis, rocksdb, slik, sqlite,
+    System, SystemError, duckdb, fjall, lmdb, memcached, memory, mongodb, mysql, null, postgres,
+    redb, redis, rocksdb, slik, sqlite,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -26,7 +26,13 @@ pub static DRIVERS: &[&Driver] = &[
     &postgres::DRIVER,
     &mysql::MARIADB,
     &mysql::MYSQL,
+    &mongodb::MONGODB,
+    &mongodb::SECANTUSDB,
 ];
+
+/// The drivers whose store stands in for another product, to test with, and that product. What they
+/// measure says nothing about it.
+static STAND_INS: &[(&str, &str)] = &[("secantusdb", "MongoDB")];
 
 /// One driver: what it is called, what it can do and how it is opened.
 pub struct Driver {
@@ -212,6 +218,12 @@ impl Driver {
         }
     }
 
+    /// The product that the driver's store stands in for where that cannot be had. Its speed says
+    /// nothing about that product, and a report must say so.
+    pub fn stands_in_for(&self) -> Option<&'static str> {
+        STAND_INS.iter().find(|(name, _)| *name == self.name).map(|(_, product)| *product)
+    }
+
     /// Whether `name` is one of the driver's own settings.
     pub fn has_setting(&self, name: &str) -> bool {
         self.settings.iter().any(|setting| setting.name == name)
@@ -228,6 +240,13 @@ mod tests {
     use assay_model::Address;
 
     use super::*;
+
+    #[test]
+    fn a_stand_in_is_told_from_what_it_stands_in_for() {
+        let product = |name| find(name).and_then(Driver::stands_in_for);
+        assert_eq!((product("secantusdb"), product("mongodb")), (Some("MongoDB"), None));
+        assert!(STAND_INS.iter().all(|(name, _)| find(name).is_some()));
+    }
 
     #[test]
     fn a_target_of_the_other_kind_is_refused_with_the_next_step() {

@@ -8,6 +8,10 @@ mod common;
 #[path = "mysql/server.rs"]
 mod mariadb;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
+#[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
+#[path = "mongodb/server.rs"]
+mod secantusdb;
+#[allow(dead_code, reason = "these tests take a part of what others share")]
 #[path = "common/server.rs"]
 mod server;
 
@@ -196,6 +200,14 @@ fn allocates_nothing_in_library(driver: &'static str, layout: &'static str) {
     for indexes in [0, 2] {
         let (library, data_dir) = (library.clone(), folder.path().to_owned());
         allocates_nothing(driver, layout, indexes, Target::Library { library, data_dir });
+    }
+}
+
+#[test]
+fn the_mongodb_codec_allocates_nothing_in_the_steady_state() {
+    let Some(server) = secantusdb::Server::start(&[]) else { return };
+    for (layout, indexes) in [("document", 0), ("document", 2), ("binary", 0)] {
+        allocates_nothing("secantusdb", layout, indexes, Target::Server(server.endpoint()));
     }
 }
 

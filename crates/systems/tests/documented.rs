@@ -11,6 +11,7 @@ fn every_system_is_documented() {
         let page = match driver.name {
             "valkey" => "redis",
             "mariadb" => "mysql",
+            "secantusdb" => "mongodb",
             "null" => "memory",
             "lmdb" | "redb" | "fjall" | "rocksdb" => "libraries",
             name => name,

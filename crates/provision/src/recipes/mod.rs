@@ -2,6 +2,7 @@
 
 pub(crate) mod duckdb;
 pub(crate) mod memcached;
+pub(crate) mod mongodb;
 pub(crate) mod mysql;
 pub(crate) mod postgres;
 pub(crate) mod redis;

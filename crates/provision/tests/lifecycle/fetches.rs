@@ -39,6 +39,17 @@ pub fn mysql_is_fetched_and_serves() {
     is_fetched_and_serves("mysql", "5.6.");
 }
 
+pub fn secantusdb_is_fetched_and_serves() {
+    is_fetched_and_serves("secantusdb", "0.7.0");
+}
+
+pub fn what_no_registry_has_says_where_it_can_be_had() {
+    let place = place();
+    let words = failing_fetch("mongodb", place.path(), &[("PATH", "/nonexistent")]);
+    assert!(words.contains("mongodb.com") && words.contains("ASSAY_MONGODB_BINARY"), "{words}");
+    assert_eq!(entries(place.path()), Vec::<std::path::PathBuf>::new());
+}
+
 fn is_fetched_from_debian_and_serves(name: &str, version: &str) {
     if !Command::new("apt-get").arg("--version").output().is_ok_and(|run| run.status.success()) {
         eprintln!("skipped: {name} is fetched from Debian, and apt-get is not installed");

@@ -46,6 +46,11 @@ const TESTS: &[(&str, fn())] = &[
     ("memcached_is_fetched_and_serves", fetches::memcached_is_fetched_and_serves),
     ("mariadb_is_fetched_and_serves", fetches::mariadb_is_fetched_and_serves),
     ("mysql_is_fetched_and_serves", fetches::mysql_is_fetched_and_serves),
+    ("secantusdb_is_fetched_and_serves", fetches::secantusdb_is_fetched_and_serves),
+    (
+        "what_no_registry_has_says_where_it_can_be_had",
+        fetches::what_no_registry_has_says_where_it_can_be_had,
+    ),
     ("duckdb_is_fetched_and_whole", fetches::duckdb_is_fetched_and_whole),
     (
         "rocksdb_is_fetched_with_the_libraries_that_it_needs",

@@ -4,12 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_results::{Cell, differences as run_differences};
 
-use super::{
-    data::{CaveatKind, CaveatNote},
-    measured::Measured,
-    ranges::with_ranges,
-    settings::Difference,
-};
+use super::{data::CaveatNote, measured::Measured, ranges::with_ranges, settings::Difference};
 use crate::{
     notes::{failed_operations, weight},
     text::{counted, escape, listed},

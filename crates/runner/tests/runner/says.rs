@@ -203,3 +203,17 @@ fn indexes_kept_by_the_driver_are_said_whether_or_not_they_are_looked_up() {
     let text = emulated("read_proportion = 0.0\nlookup_proportion = 1.0\nindex_count = 1").unwrap();
     assert_eq!(text.matches("EVALSHA").count(), 1, "said once: {text}");
 }
+
+#[test]
+fn a_stand_in_is_said_to_be_one_and_what_it_stands_in_for_is_not() {
+    for (system, due) in [("secantusdb", true), ("mongodb", false)] {
+        let cell = cell(&format!("systems = [\"{system}\"]\nclients = 1"));
+        let world = World::new(workload("c"));
+        let report =
+            phase::run(&world.order(seconds(0.02)), &mut clients(1, |_| fake(|_| Outcome::Done)));
+        let told = said(&cell, report).into_iter().find(|(code, _)| code == "stand_in");
+        assert_eq!(told.is_some(), due, "{system}");
+        let text = told.map(|(_, text)| text).unwrap_or_default();
+        assert_eq!(text.contains("its speed says nothing about MongoDB"), due, "{text}");
+    }
+}
