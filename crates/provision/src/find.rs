@@ -55,7 +55,7 @@ impl Folders {
             (_, _, Some(home)) => Path::new(&home).join(".local/share/assay"),
             _ => env::temp_dir().join("assay"),
         };
-        let binaries = crate::RECIPES.iter().map(|recipe| (recipe.name, recipe.variable()));
+        let binaries = crate::RECIPES.iter().map(|recipe| (recipe.program(), recipe.variable()));
         let libraries = crate::LIBRARIES.iter().map(|library| (library.name, library.variable()));
         let overrides = binaries
             .chain(libraries)
@@ -71,7 +71,7 @@ impl Folders {
 
     /// Where the fetched versions of a recipe lie, a folder each.
     pub(crate) fn fetched(&self, recipe: &Recipe) -> PathBuf {
-        self.own.join("servers").join(recipe.name)
+        self.own.join("servers").join(recipe.program())
     }
 
     /// Where the fetched versions of a library lie, a folder each.
@@ -122,7 +122,7 @@ impl std::fmt::Display for Origin {
 /// The best server of `recipe` on this machine, if there is one. The only error is a binary that
 /// was named and does not serve.
 pub fn find(recipe: &'static Recipe, folders: &Folders) -> Result<Option<Installed>, FindError> {
-    if let Some(named) = folders.overrides.get(recipe.name) {
+    if let Some(named) = folders.overrides.get(recipe.program()) {
         let binary = if named.is_dir() { named.join(recipe.binary) } else { named.clone() };
         return match probe(recipe, &binary, Origin::Named, Vec::new()) {
             Ok(installed) => Ok(Some(installed)),
@@ -147,7 +147,7 @@ pub fn find(recipe: &'static Recipe, folders: &Folders) -> Result<Option<Install
 /// Like [`find`], but an error that names the next steps if there is none.
 pub fn require(recipe: &'static Recipe, folders: &Folders) -> Result<Installed, FindError> {
     find(recipe, folders)?.ok_or_else(|| FindError::Missing {
-        name: recipe.name,
+        name: recipe.program(),
         packages: recipe.packages,
         variable: recipe.variable(),
     })

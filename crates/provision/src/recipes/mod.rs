@@ -5,6 +5,7 @@ pub(crate) mod memcached;
 pub(crate) mod mysql;
 pub(crate) mod postgres;
 pub(crate) mod redis;
+pub(crate) mod redis_cluster;
 
 /// Why a setting that says where or how the server listens cannot be given.
 const PLACE: &str = "Assay decides where a server it starts listens and keeps its files; attach to a server of \
