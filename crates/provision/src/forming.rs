@@ -105,10 +105,8 @@ impl<'a> Forming<'a> {
     fn introduce(&mut self) -> Result<(), Unformed> {
         self.links.clear();
         for (node, ports) in self.ports.iter().enumerate() {
-            let link = Link::open(ports.client).map_err(|error| Unformed {
-                node,
-                why: format!("it cannot be asked: {error}"),
-            })?;
+            let link = Link::open(ports.client)
+                .map_err(|error| Unformed { node, why: format!("it cannot be asked: {error}") })?;
             self.links.push(link);
         }
         let (ports, masters) = (self.ports, self.size.masters);

@@ -45,7 +45,8 @@ pub(crate) fn for_nodes(
     let too_high = || io::Error::other("there are none above 65535");
     let mut found = Vec::with_capacity(count);
     for index in 0..count as u16 {
-        let wanted = first.map(|first| first.checked_add(index).ok_or_else(too_high)).transpose()?;
+        let wanted =
+            first.map(|first| first.checked_add(index).ok_or_else(too_high)).transpose()?;
         let above = |client: u16| client.checked_add(BUS_OFFSET).ok_or_else(too_high);
         found.push(match (wanted, own_bus) {
             (wanted, true) => NodePorts { client: hold(wanted.unwrap_or(0))?, bus: hold(0)? },
