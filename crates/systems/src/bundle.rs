@@ -489,7 +489,8 @@ mod tests {
         assert!(node == 0 && matches!(note, Frame::Note(_)), "{note:?}");
         bundle.write_all(&sent(&[(0, b"again")])).unwrap();
         let mut text = [0; 5];
-        first.accept().unwrap().0.read_exact(&mut text).unwrap();
+        let (mut anew, _) = first.accept().unwrap();
+        anew.read_exact(&mut text).unwrap();
         stays.write_all(b"here").unwrap();
         let came = loop {
             let count = bundle.read(&mut buffer).unwrap();

@@ -13,7 +13,7 @@ use assay_provision::Installed;
 use assay_systems::Target;
 use rustix::process::{Pid, Signal};
 
-use crate::installed;
+use super::installed;
 
 /// A node that runs.
 pub struct Node {

@@ -10,11 +10,13 @@
 mod fleet;
 mod loader;
 pub(super) mod router;
+#[cfg(test)]
+mod router_tests;
 mod system;
 
-use assay_model::{Capabilities, Support};
+use assay_model::{Capabilities, Durability, Support};
 
-use super::{LAYOUTS, SETTINGS, Server, rests, table};
+use super::{LAYOUTS, SETTINGS, Server, table};
 use crate::{Driver, Opening, Place, System, SystemError};
 
 /// What can be done about keys that are there already: a cluster has one database.
@@ -44,6 +46,11 @@ pub static VALKEY: Driver = Driver {
     capabilities,
     open: |opening| open("valkey-cluster", opening),
 };
+
+/// Nodes talk to each other, and replicas lag behind.
+fn rests(_: Durability) -> bool {
+    false
+}
 
 fn capabilities(layout: &str) -> Capabilities {
     let one_server = super::capabilities(layout);

@@ -194,17 +194,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// Has replicas everything that their masters have?
-    fn await_replicas(&self) -> Result<(), SystemError> {
-        let map = self.refresh()?;
-        if map.replicas().is_empty() {
-            return Ok(());
-        }
-        self.each_node(|connection, _| {
-            wait_while(connection, b"replication", &["master_sync_in_progress"])
-        })
-    }
-
     /// The records that the set of all keys names, page by page.
     fn remove_indexed(&self, fleet: &mut Fleet) -> Result<(), SystemError> {
         let action = "remove the records";
@@ -270,8 +259,10 @@ impl System for Cluster {
 
     fn settle(&self) -> Result<(), SystemError> {
         let busy = ["aof_rewrite_in_progress", "aof_rewrite_scheduled", "rdb_bgsave_in_progress"];
-        self.await_replicas()?;
-        self.each_node(|connection, _| wait_while(connection, b"persistence", &busy))
+        self.each_node(|connection, _| {
+            wait_while(connection, b"replication", &["master_sync_in_progress"])?;
+            wait_while(connection, b"persistence", &busy)
+        })
     }
 
     /// Connects to no node yet: that happens when a client first has something to say to it, and again
