@@ -359,7 +359,7 @@ mod tests {
         let folders = folders(place.path(), place.path());
         for recipe in crate::RECIPES {
             let error = require(recipe, &folders).expect_err("nothing there").to_string();
-            assert!(error.contains(&format!("assay fetch {}", recipe.name)), "{error}");
+            assert!(error.contains(&format!("assay fetch {}", recipe.program())), "{error}");
             assert!(error.contains(recipe.packages), "{error}");
         }
     }

@@ -1,5 +1,5 @@
 //! Making one cluster of nodes that run, over the wire, as the cluster specification of Redis has it:
-//! slots and epochs given out, everybody introduced to everybody, replicas assigned, and then waiting
+//! slots and epochs given out, every two nodes introduced, replicas assigned, and then waiting
 //! until every node says that all of it has arrived.
 
 use std::{
@@ -100,8 +100,9 @@ impl<'a> Forming<'a> {
         Ok(())
     }
 
-    /// Gives out slots and epochs, and has every node meet every other: word of mouth would take
-    /// seconds.
+    /// Gives out slots and epochs, and has every node meet those before it: word of mouth would take
+    /// seconds. Of two nodes only one may begin: where both do at once they may end with half a
+    /// connection, over which one never hears of the other's slots.
     fn introduce(&mut self) -> Result<(), Unformed> {
         self.links.clear();
         for (node, ports) in self.ports.iter().enumerate() {
@@ -120,7 +121,7 @@ impl<'a> Forming<'a> {
                 {
                     link.take(slots_of(node, masters))?;
                 }
-                for other in ports.iter().filter(|other| other.client != ports[node].client) {
+                for other in &ports[..node] {
                     link.ask(&format!("CLUSTER MEET 127.0.0.1 {} {}", other.client, other.bus))?;
                 }
                 Ok(())
