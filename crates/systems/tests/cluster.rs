@@ -113,8 +113,8 @@ fn records_lie_on_all_nodes_and_leave_with_the_table() {
         let has = |name: &str, value: &str| {
             assert!(identity.settings.contains(&(name.into(), value.into())), "{identity:?}");
         };
-        has("masters", "3");
-        has("replicas", "0");
+        has("cluster-masters", "3");
+        has("cluster-replicas", "0");
         assert!(system.footprint().unwrap().memory_bytes.unwrap() > 30_000);
         system.remove().unwrap();
         let left: u64 = (0..3).map(|at| cluster.ask(at, "DBSIZE").parse::<u64>().unwrap()).sum();

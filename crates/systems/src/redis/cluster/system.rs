@@ -312,8 +312,8 @@ impl System for Cluster {
         let map = self.refresh()?;
         let mut version = String::new();
         let mut settings = vec![
-            ("masters".to_owned(), map.masters().len().to_string()),
-            ("replicas".to_owned(), map.replicas().len().to_string()),
+            ("cluster-masters".to_owned(), map.masters().len().to_string()),
+            ("cluster-replicas".to_owned(), map.replicas().len().to_string()),
         ];
         let own = settings.len();
         let mut first = true;
