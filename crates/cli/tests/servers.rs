@@ -63,7 +63,11 @@ fn agree(records: &[Value]) {
 
 #[test]
 fn every_system_gives_the_same_answers_over_tcp() {
-    let (place, systems) = (Place::new(), systems());
+    let (place, mut systems) = (Place::new(), systems());
+    // Which are only there over TCP.
+    let clusters = [("redis", "redis-cluster"), ("valkey", "valkey-cluster@safe+replicas=1")];
+    systems
+        .extend(clusters.into_iter().filter(|(one, _)| installed(one)).map(|(_, system)| system));
     place.succeeds(&format!(
         "run ycsb/a -s {} --records 2000 --operations 3000 --clients 1,4 --repeats 1 --verify",
         systems.join(",")

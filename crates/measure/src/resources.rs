@@ -63,17 +63,23 @@ impl Usage {
     }
 }
 
-/// A process, with its descendants or alone.
+/// A process, with its descendants or alone; or its descendants without it.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessTree {
     root: i32,
     descendants: bool,
+    itself: bool,
 }
 
 impl ProcessTree {
     /// The tree below process `pid`.
     pub fn of(pid: u32) -> ProcessTree {
-        ProcessTree { root: pid as i32, descendants: true }
+        ProcessTree { root: pid as i32, descendants: true, itself: true }
+    }
+
+    /// The trees below the children of process `pid`, without it: servers, and not what keeps them.
+    pub fn below(pid: u32) -> ProcessTree {
+        ProcessTree { itself: false, ..ProcessTree::of(pid) }
     }
 
     /// This process alone: the servers that it started are its descendants, and not its own work.
@@ -85,7 +91,16 @@ impl ProcessTree {
     /// means that the root itself is gone or may not be read.
     pub fn sample(&self) -> io::Result<Usage> {
         let mut sums = Sums::default();
-        self.add(self.root, &mut sums)?;
+        if self.itself {
+            self.add(self.root, &mut sums)?;
+        } else {
+            for task in fs::read_dir(format!("/proc/{}/task", self.root))?.flatten() {
+                for child in children_of(&task.path().to_string_lossy()) {
+                    // Each is the root of a tree of its own. One that has just ended is passed over.
+                    let _ = ProcessTree::of(child as u32).add(child, &mut sums);
+                }
+            }
+        }
         let Sums { mut usage, shared_bytes } = sums;
         usage.rss_bytes += shared_bytes;
         Ok(usage)
@@ -163,8 +178,7 @@ impl ProcessTree {
         usage.cpu_ns += times.next().unwrap_or(0);
         usage.cpu_wait_ns += times.next().unwrap_or(0);
         if self.descendants {
-            children
-                .extend(numbers("children").split(' ').filter_map(|pid| pid.parse::<i32>().ok()));
+            children.extend(children_of(folder));
         }
     }
 }
@@ -174,6 +188,12 @@ struct Sums {
     usage: Usage,
     /// The largest of what each process shares with others.
     shared_bytes: u64,
+}
+
+/// The processes that a thread has started and that have not been waited for.
+fn children_of(task: &str) -> Vec<i32> {
+    let children = read(task, "children").unwrap_or_default();
+    children.split(' ').filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// A file of `/proc`. A process may have called itself anything, UTF-8 or not.
@@ -246,6 +266,24 @@ mod tests {
         assert!(after.rss_bytes >= before.rss_bytes + (24 << 20), "{before:?} {after:?}");
         assert!(after.since(&before).voluntary_switches >= 10, "{before:?} {after:?}");
         drop(kept);
+    }
+
+    #[test]
+    fn the_trees_below_a_process_are_seen_without_it() {
+        let children = [0, 1].map(|_| {
+            let mut command = std::process::Command::new("sleep");
+            command.arg("600").spawn().unwrap()
+        });
+        let each = children.iter().map(|child| ProcessTree::of(child.id()).sample().unwrap());
+        let least = each.map(|usage| usage.rss_bytes).max().unwrap();
+        let below = ProcessTree::below(std::process::id()).sample().unwrap();
+        for mut child in children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let own = ProcessTree::own().sample().unwrap().rss_bytes;
+        assert!((least..own.max(2 * least)).contains(&below.rss_bytes), "{below:?} {own}");
+        assert!(ProcessTree::below(u32::MAX >> 1).sample().is_err());
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Folders {
             (_, _, Some(home)) => Path::new(&home).join(".local/share/assay"),
             _ => env::temp_dir().join("assay"),
         };
-        let binaries = crate::RECIPES.iter().map(|recipe| (recipe.name, recipe.variable()));
+        let binaries = crate::RECIPES.iter().map(|recipe| (recipe.program(), recipe.variable()));
         let libraries = crate::LIBRARIES.iter().map(|library| (library.name, library.variable()));
         let overrides = binaries
             .chain(libraries)
@@ -65,7 +65,7 @@ impl Folders {
 
     /// Where the fetched versions of a recipe lie, a folder each.
     pub(crate) fn fetched(&self, recipe: &Recipe) -> PathBuf {
-        self.own.join("servers").join(recipe.name)
+        self.own.join("servers").join(recipe.program())
     }
 
     /// Where the fetched versions of a library lie, a folder each.
@@ -116,7 +116,7 @@ impl std::fmt::Display for Origin {
 /// The best server of `recipe` on this machine, if there is one. The only error is a binary that
 /// was named and does not serve.
 pub fn find(recipe: &'static Recipe, folders: &Folders) -> Result<Option<Installed>, FindError> {
-    if let Some(named) = folders.overrides.get(recipe.name) {
+    if let Some(named) = folders.overrides.get(recipe.program()) {
         let binary = if named.is_dir() { named.join(recipe.binary) } else { named.clone() };
         return match probe(recipe, &binary, Origin::Named, Vec::new()) {
             Ok(installed) => Ok(Some(installed)),
@@ -140,8 +140,7 @@ pub fn find(recipe: &'static Recipe, folders: &Folders) -> Result<Option<Install
 
 /// Like [`find`], but an error that names the next steps if there is none.
 pub fn require(recipe: &'static Recipe, folders: &Folders) -> Result<Installed, FindError> {
-    let Recipe { name, packages, .. } = *recipe;
-    let variable = recipe.variable();
+    let (name, packages, variable) = (recipe.program(), recipe.packages, recipe.variable());
     find(recipe, folders)?.ok_or(match recipe.sources {
         [] => FindError::Unfetchable { name, packages, variable },
         _ => FindError::Missing { name, packages, variable },
@@ -347,7 +346,7 @@ mod tests {
         let folders = folders(place.path(), place.path());
         for recipe in crate::RECIPES {
             let error = require(recipe, &folders).expect_err("nothing there").to_string();
-            let fetch = format!("assay fetch {}", recipe.name);
+            let fetch = format!("assay fetch {}", recipe.program());
             assert_eq!(error.contains(&fetch), !recipe.sources.is_empty(), "{error}");
             assert!(error.contains(recipe.packages), "{error}");
         }

@@ -1,5 +1,7 @@
 //! Starting a server: a folder, the settings, a port, the program, and its first answer.
 
+mod nodes;
+
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -23,13 +25,15 @@ use crate::{
     logfile, port,
     ready::Readiness,
     recipe::{Command, Recipe, Site},
-    server::Server,
+    server::{Node, Server},
     settings::{self, Settings},
     warden::{
         Warden,
         protocol::{Report, Request, Task},
     },
 };
+
+pub(crate) use nodes::Size;
 
 /// How often a server is started anew because its port was taken between choice and use.
 const PORT_ATTEMPTS: usize = 5;
@@ -96,6 +100,9 @@ pub fn start(launch: Launch<'_>) -> Result<Server, StartError> {
     }
 
     folder::sweep(&parent);
+    if recipe.is_cluster() {
+        return nodes::start(&launch, &settings, &parent, account);
+    }
     let lifeline = Lifeline::hold(&launch.warden, recipe.name)?;
     let mut start = Start::in_new_folder(&launch, lifeline, &parent, account)?;
     start.prepare()?;
@@ -206,27 +213,12 @@ impl<'a> Start<'a> {
             let address = self.address(settings.port)?;
             let args = (self.recipe.arguments)(&self.site, &address, &settings.applied);
             let command = Command { program: self.launch.installed.binary.clone(), args };
-            let words: Vec<String> = std::iter::once(command.program.as_os_str())
-                .chain(command.args.iter().map(OsString::as_os_str))
-                .map(|word| word.to_string_lossy().into_owned())
-                .collect();
+            let words = words(&command);
             let pid = self.run_server(command)?;
             match self.await_answer(&address, pid) {
                 Ok(()) => {
-                    return Ok(Server {
-                        recipe: self.recipe,
-                        endpoint: (self.recipe.endpoint)(address),
-                        pid,
-                        warden_pid: self.lifeline.pid(),
-                        account: self.account,
-                        data_dir: self.site.data,
-                        folder: self.folder,
-                        log: self.log,
-                        command_line: words,
-                        settings_applied: settings.applied.into_iter().collect(),
-                        remarks: self.remarks,
-                        life: std::sync::Mutex::new(crate::server::Life::new(self.lifeline)),
-                    });
+                    let node = Node { pid, address: address.clone(), log: self.log.clone() };
+                    return Ok(self.into_server(node, Vec::new(), words, settings.applied));
                 }
                 Err(StartError::Exited { log, .. }) if port_was_taken(&log) => {
                     if let Some(port) = settings.port {
@@ -240,6 +232,30 @@ impl<'a> Start<'a> {
                 }
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// What runs now, as the caller gets it: the server, or the first node and the others.
+    fn into_server(
+        self,
+        first: Node,
+        others: Vec<Node>,
+        command_line: Vec<String>,
+        applied: BTreeMap<String, String>,
+    ) -> Server {
+        Server {
+            recipe: self.recipe,
+            endpoint: (self.recipe.endpoint)(first.address.clone()),
+            first,
+            others,
+            warden_pid: self.lifeline.pid(),
+            account: self.account,
+            data_dir: self.site.data,
+            folder: self.folder,
+            command_line,
+            settings_applied: applied.into_iter().collect(),
+            remarks: self.remarks,
+            life: std::sync::Mutex::new(crate::server::Life::new(self.lifeline)),
         }
     }
 
@@ -369,6 +385,13 @@ impl<'a> Start<'a> {
             why,
         }
     }
+}
+
+fn words(command: &Command) -> Vec<String> {
+    std::iter::once(command.program.as_os_str())
+        .chain(command.args.iter().map(OsString::as_os_str))
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
 
 fn port_was_taken(log: &[String]) -> bool {

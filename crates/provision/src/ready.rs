@@ -33,6 +33,8 @@ const REPLY_BYTES: u64 = 1 << 20;
 pub(crate) enum Probe {
     /// `PING`, then `INFO server` for its process number.
     Redis,
+    /// Like `Redis`, of each node; then the nodes are made one cluster.
+    RedisCluster,
     /// `stats` for its process number.
     Memcached,
     /// A login, and the process number in `postmaster.pid`.
@@ -56,7 +58,7 @@ impl Probe {
     /// One attempt: is the server `pid` with its data in `data` ready at `address`?
     pub fn attempt(self, address: &Address, pid: u32, data: &Path) -> Readiness {
         let asked = connect(address).and_then(|stream| match self {
-            Probe::Redis => ask_redis(stream, pid),
+            Probe::Redis | Probe::RedisCluster => ask_redis(stream, pid),
             Probe::Memcached => ask_memcached(stream, pid),
             Probe::Postgres => ask_postgres(stream, pid, data),
             Probe::Mysql => ask_mysql(stream, pid, data),

@@ -14,7 +14,7 @@ use crate::{
     npm::Package,
     python::Program,
     ready::Probe,
-    recipes::{memcached, mongodb, mysql, postgres, redis},
+    recipes::{memcached, mongodb, mysql, postgres, redis, redis_cluster},
     warden::protocol::StopSignal,
 };
 
@@ -22,6 +22,8 @@ use crate::{
 pub static RECIPES: &[&Recipe] = &[
     &redis::REDIS,
     &redis::VALKEY,
+    &redis_cluster::REDIS,
+    &redis_cluster::VALKEY,
     &memcached::MEMCACHED,
     &postgres::POSTGRES,
     &mysql::MARIADB,
@@ -82,9 +84,20 @@ impl Recipe {
         self.levels.iter().find(|level| level.durability == durability)
     }
 
+    /// The name under which its program is named, found and fetched: the nodes of `redis-cluster` run
+    /// the program of `redis`.
+    pub fn program(&self) -> &'static str {
+        self.name.strip_suffix("-cluster").unwrap_or(self.name)
+    }
+
     /// The environment variable that names the binary to use, for example `ASSAY_REDIS_BINARY`.
     pub fn variable(&self) -> String {
-        format!("ASSAY_{}_BINARY", self.name.to_uppercase())
+        format!("ASSAY_{}_BINARY", self.program().to_uppercase())
+    }
+
+    /// Whether it starts several processes that are one store.
+    pub(crate) fn is_cluster(&self) -> bool {
+        self.probe == Probe::RedisCluster
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use assay_model::Endpoint;
+use assay_model::{Address, Endpoint};
 
 use crate::{
     account::Account, error::StopError, lifeline::Lifeline, logfile, recipe::Recipe,
@@ -22,16 +22,28 @@ const LOG_LINES: usize = 12;
 pub struct Server {
     pub(crate) recipe: &'static Recipe,
     pub(crate) endpoint: Endpoint,
-    pub(crate) pid: u32,
+    pub(crate) first: Node,
+    /// The other nodes of a cluster.
+    pub(crate) others: Vec<Node>,
     pub(crate) warden_pid: u32,
     pub(crate) account: Option<Account>,
     pub(crate) data_dir: PathBuf,
     pub(crate) folder: PathBuf,
-    pub(crate) log: PathBuf,
     pub(crate) command_line: Vec<String>,
     pub(crate) settings_applied: Vec<(String, String)>,
     pub(crate) remarks: Vec<String>,
     pub(crate) life: Mutex<Life>,
+}
+
+/// One process of a server: the only one, or a node of a cluster.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its process number.
+    pub pid: u32,
+    /// Where it listens.
+    pub address: Address,
+    /// The file that it writes its log to.
+    pub(crate) log: PathBuf,
 }
 
 /// The warden's reports, and what they told.
@@ -74,9 +86,20 @@ impl Server {
         &self.endpoint
     }
 
-    /// The server's main process. What it forks are its descendants.
+    /// The server's main process, in a cluster that of the first node. What it forks are its
+    /// descendants.
     pub fn pid(&self) -> u32 {
-        self.pid
+        self.first.pid
+    }
+
+    /// Its processes: the nodes of a cluster, or one.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// Whether it is a cluster of several processes.
+    pub fn is_cluster(&self) -> bool {
+        !self.others.is_empty()
     }
 
     /// The process that keeps the server; it uses next to nothing.
@@ -99,7 +122,7 @@ impl Server {
         &self.folder
     }
 
-    /// What was started, the program first. It holds no secrets.
+    /// What was started, the program first; in a cluster, the first node. It holds no secrets.
     pub fn command_line(&self) -> &[String] {
         &self.command_line
     }
@@ -119,20 +142,28 @@ impl Server {
     pub fn exited(&self) -> Option<ExitReport> {
         let mut life = self.life();
         while life.exit.is_none() {
-            let status = match life.lifeline.report_within(Duration::ZERO) {
+            let (status, node) = match life.lifeline.report_within(Duration::ZERO) {
                 Ok(None) => break,
-                Ok(Some(Report::Exited { pid, status, .. })) if pid == self.pid => status,
+                Ok(Some(Report::Exited { pid, status, .. })) => {
+                    match self.nodes().find(|node| node.pid == pid) {
+                        None => continue,
+                        Some(node) if self.is_cluster() => {
+                            (format!("the node at {}: {status}", node.address), node)
+                        }
+                        Some(node) => (status, node),
+                    }
+                }
                 Ok(Some(_)) => continue,
-                Err(error) => format!("no longer kept: {error}"),
+                Err(error) => (format!("no longer kept: {error}"), &self.first),
             };
-            life.exit = Some(ExitReport { status, log: self.log_tail(LOG_LINES) });
+            life.exit = Some(ExitReport { status, log: logfile::tail(&node.log, LOG_LINES) });
         }
         life.exit.clone()
     }
 
-    /// The last `count` lines of its log, oldest first.
+    /// The last `count` lines of its log, in a cluster the first node's, oldest first.
     pub fn log_tail(&self, count: usize) -> Vec<String> {
-        logfile::tail(&self.log, count)
+        logfile::tail(&self.first.log, count)
     }
 
     /// Stops it, in order if it obeys, and removes its folder; says if something is left. Dropping

@@ -6,7 +6,7 @@ use assay_model::Durability;
 
 use crate::{
     error::StartError,
-    launch::Transport,
+    launch::{Size, Transport},
     recipe::{Level, Recipe},
 };
 
@@ -100,6 +100,9 @@ impl Settings {
             }
             let number = value.parse().ok().filter(|&number: &u16| number != 0);
             port = Some(number.ok_or_else(|| refuse("a port is a number from 1 to 65535"))?);
+        }
+        if recipe.is_cluster() {
+            Size::of(recipe, &applied, transport)?;
         }
         Ok(Settings { port, applied })
     }

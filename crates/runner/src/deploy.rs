@@ -107,9 +107,12 @@ impl Deployed {
         self.server.as_ref().map(Server::endpoint)
     }
 
-    /// The processes of the server that Assay started.
+    /// The processes of the server that Assay started: of a cluster, all nodes.
     pub fn processes(&self) -> Option<ProcessTree> {
-        self.server.as_ref().map(|server| ProcessTree::of(server.pid()))
+        self.server.as_ref().map(|server| match server.is_cluster() {
+            true => ProcessTree::below(server.warden_pid()),
+            false => ProcessTree::of(server.pid()),
+        })
     }
 
     /// Says how the server ended, if it ended by itself.

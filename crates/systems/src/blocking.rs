@@ -70,7 +70,6 @@ impl Session for Blocking {
         if self.broken {
             return Outcome::failed(FailureKind::Disconnected, "the connection broke before");
         }
-        self.output.clear();
         self.client.codec.encode(operation, &mut self.output);
         self.run(answer).unwrap_or_else(|error| {
             self.broken = true;

@@ -7,6 +7,8 @@
 //! and write; the runner drives many of them from one event loop, and [`blocking`] turns one into
 //! an ordinary session for set-up, loading and tests.
 //!
+//! A client of a cluster has several sockets, which the `bundle` module makes one of.
+//!
 //! Starting and stopping servers is the `provision` crate's business.
 
 pub mod blocking;
@@ -18,6 +20,7 @@ pub mod registry;
 pub mod socket;
 pub mod system;
 
+mod bundle;
 mod document;
 mod duckdb;
 mod entries;

@@ -22,6 +22,8 @@ pub static DRIVERS: &[&Driver] = &[
     &duckdb::DRIVER,
     &redis::REDIS,
     &redis::VALKEY,
+    &redis::cluster::REDIS,
+    &redis::cluster::VALKEY,
     &memcached::DRIVER,
     &postgres::DRIVER,
     &mysql::MARIADB,

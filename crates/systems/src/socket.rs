@@ -1,4 +1,4 @@
-//! A connected stream socket, TCP or Unix, that both kinds of caller can use.
+//! A connected stream socket, TCP or Unix, or a bundle of them, that both kinds of caller can use.
 
 use std::{
     io::{self, Read, Write},
@@ -12,6 +12,8 @@ use std::{
 
 use assay_model::Address;
 
+use crate::bundle::Bundle;
+
 /// A connected stream socket. TCP sockets have Nagle's algorithm off: a request is sent when it
 /// is written.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub enum Socket {
     Tcp(TcpStream),
     /// Over a Unix socket.
     Unix(UnixStream),
+    /// To the nodes of a cluster; the codec that comes with it says to which.
+    Bundle(Box<Bundle>),
 }
 
 impl Socket {
@@ -57,6 +61,10 @@ impl Socket {
             Socket::Unix(stream) => {
                 stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout))
             }
+            Socket::Bundle(bundle) => {
+                bundle.set_timeout(timeout);
+                Ok(())
+            }
         }
     }
 
@@ -65,6 +73,10 @@ impl Socket {
         match self {
             Socket::Tcp(stream) => stream.set_nonblocking(nonblocking),
             Socket::Unix(stream) => stream.set_nonblocking(nonblocking),
+            Socket::Bundle(bundle) => {
+                bundle.set_nonblocking(nonblocking);
+                Ok(())
+            }
         }
     }
 }
@@ -74,6 +86,7 @@ impl Read for Socket {
         match self {
             Socket::Tcp(stream) => stream.read(buffer),
             Socket::Unix(stream) => stream.read(buffer),
+            Socket::Bundle(bundle) => bundle.read(buffer),
         }
     }
 }
@@ -83,6 +96,7 @@ impl Write for Socket {
         match self {
             Socket::Tcp(stream) => stream.write(buffer),
             Socket::Unix(stream) => stream.write(buffer),
+            Socket::Bundle(bundle) => bundle.write(buffer),
         }
     }
 
@@ -96,6 +110,7 @@ impl AsFd for Socket {
         match self {
             Socket::Tcp(stream) => stream.as_fd(),
             Socket::Unix(stream) => stream.as_fd(),
+            Socket::Bundle(bundle) => bundle.as_fd(),
         }
     }
 }

@@ -2,6 +2,9 @@
 //! they decode, sessions of a foreign library nothing beside it.
 
 #[allow(dead_code, reason = "these tests take a part of what others share")]
+#[path = "cluster/nodes.rs"]
+mod cluster;
+#[allow(dead_code, reason = "these tests take a part of what others share")]
 mod common;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
 #[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
@@ -174,6 +177,15 @@ fn redis_codecs_allocate_nothing_in_the_steady_state() {
     let server = Server::redis(&program, &[]);
     for (layout, indexes) in [("hash", 0), ("hash", 2), ("hash-noindex", 0), ("string", 0)] {
         allocates_nothing("redis", layout, indexes, server.target());
+    }
+}
+
+#[test]
+fn the_codec_of_a_cluster_allocates_nothing_in_the_steady_state() {
+    let Some(program) = installed("redis-cluster") else { return };
+    let cluster = cluster::Cluster::start(&program, 3, 0, &[]);
+    for (layout, indexes) in [("hash", 0), ("hash", 2), ("hash-noindex", 0), ("string", 0)] {
+        allocates_nothing("redis-cluster", layout, indexes, cluster.target(0));
     }
 }
 

@@ -10,6 +10,7 @@ fn every_system_is_documented() {
     for driver in DRIVERS {
         let page = match driver.name {
             "valkey" => "redis",
+            "valkey-cluster" => "redis-cluster",
             "mariadb" => "mysql",
             "secantusdb" => "mongodb",
             "null" => "memory",

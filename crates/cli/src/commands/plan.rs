@@ -53,6 +53,15 @@ pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             cell.warmup,
             cell.durability,
         )?;
+        if !cell.system.settings.is_empty() {
+            let given: Vec<_> = cell
+                .system
+                .settings
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            writeln!(out, "     with {}", given.join(", "))?;
+        }
         if let Some(why) = &cell.unsupported {
             writeln!(out, "     not supported: {why}")?;
         }

@@ -92,8 +92,8 @@ impl Found {
     fn print(&self, out: &mut dyn Write, full: bool) -> std::io::Result<()> {
         let driver = self.driver;
         let mark = if self.is_ready() { "✓" } else { "✗" };
-        writeln!(out, "{mark} {:<10} {}", driver.name, driver.summary)?;
-        writeln!(out, "  {:<10} {}", "", self.status())?;
+        writeln!(out, "{mark} {:<14} {}", driver.name, driver.summary)?;
+        writeln!(out, "  {:<14} {}", "", self.status())?;
         if !full {
             return Ok(());
         }

@@ -58,7 +58,7 @@ pub(crate) static VALKEY: Recipe = Recipe {
 };
 
 /// What both have in common.
-const FAMILY: Recipe = Recipe {
+pub(super) const FAMILY: Recipe = Recipe {
     name: "",
     product: "",
     binary: "",
@@ -132,6 +132,8 @@ const FAMILY: Recipe = Recipe {
         ("syslog-enabled", PLACE),
         ("include", PLACE),
         ("cluster-enabled", PLACE),
+        ("cluster-config-file", PLACE),
+        ("cluster-port", PLACE),
         ("replicaof", PLACE),
         ("slaveof", PLACE),
         ("requirepass", SECRET),
@@ -148,7 +150,7 @@ const FAMILY: Recipe = Recipe {
     endpoint: Endpoint::at,
 };
 
-fn arguments(
+pub(super) fn arguments(
     site: &Site<'_>,
     address: &Address,
     settings: &BTreeMap<String, String>,

@@ -89,8 +89,8 @@ impl Signals {
 #[derive(Default)]
 struct Duty {
     folders: Vec<LockedFolder>,
-    /// The program that runs now.
-    child: Option<Child>,
+    /// The programs that run now: one, or the nodes of a cluster.
+    children: Vec<Child>,
 }
 
 struct Child {
@@ -153,14 +153,14 @@ impl Duty {
             }
             Request::Run(task) => match children::spawn(&task) {
                 Ok(pid) => {
-                    self.child = Some(Child { pid, stop: None });
+                    self.children.push(Child { pid, stop: None });
                     return;
                 }
                 Err(error) => Report::Failed { why: error.to_string() },
             },
             Request::Start { task, stop } => match children::spawn(&task) {
                 Ok(pid) => {
-                    self.child = Some(Child { pid, stop: Some(stop) });
+                    self.children.push(Child { pid, stop: Some(stop) });
                     Report::Started { pid }
                 }
                 Err(error) => Report::Failed { why: error.to_string() },
@@ -172,8 +172,9 @@ impl Duty {
     /// Takes note of every child that ended. Orphans that came to the warden are among them.
     fn reap(&mut self) {
         while let Ended::One { pid, success, status } = children::reap() {
-            if self.child.as_ref().is_some_and(|child| child.pid == pid) {
-                self.child = None;
+            let known = self.children.len();
+            self.children.retain(|child| child.pid != pid);
+            if self.children.len() < known {
                 tell(&Report::Exited { pid, success, status });
             }
         }
@@ -194,9 +195,11 @@ impl Duty {
     /// Returns when no descendant is left, or when those left do not even die of SIGKILL.
     fn end_processes(&mut self, signals: &mut Signals) {
         let mut patience = Duration::ZERO;
-        if let Some(Child { pid, stop: Some(stop) }) = self.child {
-            children::signal(pid, stop.signal());
-            patience = GRACE;
+        for Child { pid, stop } in &self.children {
+            if let Some(stop) = stop {
+                children::signal(*pid, stop.signal());
+                patience = GRACE;
+            }
         }
         let begun = Instant::now();
         loop {

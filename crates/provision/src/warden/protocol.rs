@@ -23,8 +23,8 @@ pub(crate) enum Request {
     },
     /// Run a program to its end. Answered with [`Report::Exited`].
     Run(Task),
-    /// Start the server. Answered with [`Report::Started`] and, if it ends by itself,
-    /// [`Report::Exited`].
+    /// Start the server, or one more node of a cluster. Answered with [`Report::Started`] and, if it
+    /// ends by itself, [`Report::Exited`].
     Start { task: Task, stop: StopSignal },
 }
 

@@ -37,6 +37,18 @@ fn goes_however_its_parent_ends(name: &str) {
     }
 }
 
+pub fn a_cluster_goes_however_its_parent_ends() {
+    for name in ["redis-cluster", "valkey-cluster"] {
+        if installed(name).is_none() {
+            continue;
+        }
+        for ending in [Ending::Stop, Ending::Panic, Ending::Interrupted, Ending::Killed] {
+            let processes = goes_when_its_parent_ends(name, ending);
+            assert!(processes >= 4, "{name}: a warden and three nodes ran, not {processes}");
+        }
+    }
+}
+
 pub fn a_folder_goes_however_its_parent_ends() {
     for ending in Ending::ALL {
         goes_when_its_parent_ends("folder", ending);

@@ -4,6 +4,7 @@
 //! program that ends in some way while a server runs. A test whose server is not installed says
 //! so by name.
 
+mod clusters;
 mod ends;
 mod fetches;
 mod roles;
@@ -24,6 +25,12 @@ const TESTS: &[(&str, fn())] = &[
     ("a_killed_server_is_reported", ends::a_killed_server_is_reported),
     ("a_server_that_does_not_stop_is_killed", ends::a_server_that_does_not_stop_is_killed),
     ("orphans_of_a_server_that_fails_are_killed", ends::orphans_of_a_server_that_fails_are_killed),
+    ("a_cluster_goes_however_its_parent_ends", ends::a_cluster_goes_however_its_parent_ends),
+    ("a_cluster_of_three_is_one", clusters::a_cluster_of_three_is_one),
+    ("three_masters_have_a_replica_each", clusters::three_masters_have_a_replica_each),
+    ("a_node_that_was_killed_is_named", clusters::a_node_that_was_killed_is_named),
+    ("a_node_that_was_paused_is_stopped", clusters::a_node_that_was_paused_is_stopped),
+    ("a_cluster_that_cannot_be_is_refused", clusters::a_cluster_that_cannot_be_is_refused),
     ("redis_keeps_its_durability_level", starts::redis_keeps_its_durability_level),
     ("valkey_keeps_its_durability_level", starts::valkey_keeps_its_durability_level),
     ("postgres_keeps_its_durability_level", starts::postgres_keeps_its_durability_level),
@@ -77,7 +84,9 @@ fn main() -> ExitCode {
 /// Runs the tests whose name has one of the words given, or is one with `--exact`.
 fn run_tests(args: &[String]) -> ExitCode {
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
-    let words: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
+    // `--format terse`, as test runners ask for a list, names no test.
+    let words: Vec<&String> =
+        args.iter().filter(|arg| !arg.starts_with("--") && *arg != "terse").collect();
     let is_asked_for = |name: &str| {
         let matches =
             |word: &&String| if has("--exact") { *word == name } else { name.contains(*word) };

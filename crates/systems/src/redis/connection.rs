@@ -1,6 +1,7 @@
 //! A logged-in connection for set-up, loading and checks: it waits for each reply.
 
 use std::{
+    borrow::Cow,
     io::{self, Write},
     time::Duration,
 };
@@ -42,7 +43,7 @@ impl Reply {
 
 /// A connection that is logged in and has its database selected.
 pub(super) struct Connection<'a> {
-    server: &'a Server,
+    server: Cow<'a, Server>,
     socket: Socket,
     incoming: Incoming,
     request: Vec<u8>,
@@ -55,9 +56,11 @@ enum Part {
 
 impl<'a> Connection<'a> {
     /// Connects, logs in and selects the database.
-    pub(super) fn open(server: &'a Server) -> Result<Connection<'a>, SystemError> {
-        let endpoint = &server.endpoint;
-        let socket = Socket::connect(&endpoint.address, server.timeout)
+    pub(super) fn open(server: impl Into<Cow<'a, Server>>) -> Result<Connection<'a>, SystemError> {
+        let server = server.into();
+        let endpoint = server.endpoint.clone();
+        let timeout = server.timeout;
+        let socket = Socket::connect(&endpoint.address, timeout)
             .map_err(|error| server.unreachable(error.to_string()))?;
         let mut connection =
             Connection { server, socket, incoming: Incoming::new(), request: Vec::new() };
@@ -65,12 +68,12 @@ impl<'a> Connection<'a> {
         if let Some(database) = &endpoint.database {
             connection.expect("select the database", &[b"SELECT", database.as_bytes()])?;
         }
-        connection.limit(server.timeout.max(SET_UP_TIMEOUT))?;
+        connection.limit(timeout.max(SET_UP_TIMEOUT))?;
         Ok(connection)
     }
 
     fn log_in(&mut self) -> Result<(), SystemError> {
-        let endpoint = &self.server.endpoint;
+        let endpoint = self.server.endpoint.clone();
         let reply = match (&endpoint.user, &endpoint.password) {
             (Some(user), Some(password)) => {
                 let password = password.reveal().as_bytes();
@@ -143,6 +146,39 @@ impl<'a> Connection<'a> {
         match self.expect(action, arguments)? {
             Reply::Text(text) => Ok(text),
             other => Err(self.server.failed(action, format!("it answered {other:?}"))),
+        }
+    }
+
+    /// Like [`expect`](Self::expect); the reply's bytes, whatever arrays are in it.
+    pub(super) fn bytes(
+        &mut self,
+        action: &str,
+        arguments: &[&[u8]],
+    ) -> Result<Vec<u8>, SystemError> {
+        self.request.clear();
+        resp::request(arguments, &mut self.request);
+        self.socket.write_all(&self.request).map_err(|error| self.failed(action, error))?;
+        let bytes = self.reply_bytes().map_err(|error| self.failed(action, error))?;
+        match resp::item(&bytes) {
+            Ok(Some((Item::Error(why), _))) => {
+                Err(self.server.failed(action, String::from_utf8_lossy(why).into_owned()))
+            }
+            _ => Ok(bytes),
+        }
+    }
+
+    fn reply_bytes(&mut self) -> io::Result<Vec<u8>> {
+        let mut whole = resp::Whole::default();
+        loop {
+            let length = whole
+                .length(self.incoming.bytes())
+                .map_err(|why| io::Error::other(format!("it sent {why}")))?;
+            if let Some(length) = length {
+                let bytes = self.incoming.bytes()[..length].to_vec();
+                self.incoming.consume(length);
+                return Ok(bytes);
+            }
+            self.incoming.fill(&mut self.socket)?;
         }
     }
 

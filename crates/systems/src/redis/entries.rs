@@ -4,7 +4,7 @@
 use super::resp;
 use crate::entries;
 
-pub(super) use crate::entries::{has_value, key_of};
+pub(super) use crate::entries::{has_value, key_of, write, written_len as length};
 
 /// Appends the entry as a string of a request.
 pub(super) fn entry(value: &[u8], key: &[u8], out: &mut Vec<u8>) {

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use assay_model::{Answer, FailureKind, FieldValue, Operation, Outcome};
 
 use super::{
-    NO_INDEX, NO_LOOKUP, PING, UNEXPECTED, decode_items, records::Records, refused, resp,
-    resp::Item, scripts::Scripts, table::Table,
+    NO_INDEX, NO_LOOKUP, PING, UNEXPECTED, apart::Write, decode_items, records::Records, refused,
+    resp, resp::Item, scripts::Scripts, table::Table,
 };
 use crate::{Codec, Step};
 
 /// One client's codec. Its buffers are reused from one operation to the next.
 pub(super) struct HashCodec {
     table: Arc<Table>,
-    /// `None` for a table without secondary indexes.
-    scripts: Option<Scripts>,
+    keeping: Keeping,
     expected: Expected,
     /// The records that are read.
     records: Records,
@@ -22,6 +21,22 @@ pub(super) struct HashCodec {
     key: Vec<u8>,
     changed: Vec<u16>,
     failure: Option<Outcome>,
+}
+
+/// How secondary indexes are kept.
+pub(super) enum Keeping {
+    /// There are none.
+    Nothing,
+    /// By scripts that change a record and its entries as one.
+    Together(Scripts),
+    /// By a second round trip, to the nodes that have them.
+    Apart(Write),
+}
+
+impl From<Option<Scripts>> for Keeping {
+    fn from(scripts: Option<Scripts>) -> Keeping {
+        scripts.map_or(Keeping::Nothing, Keeping::Together)
+    }
 }
 
 /// The next item of the reply.
@@ -32,6 +47,8 @@ enum Expected {
     Inserted {
         left: usize,
     },
+    /// The number of a write that indexes are to follow.
+    Number,
     /// How many fields an update created.
     Updated,
     /// How many of those were taken away again.
@@ -57,11 +74,11 @@ enum Expected {
 }
 
 impl HashCodec {
-    /// The codec of a table; `scripts` are there if it has secondary indexes.
-    pub(super) fn new(table: Arc<Table>, scripts: Option<Scripts>) -> HashCodec {
+    /// The codec of a table whose secondary indexes, if it has any, are kept so.
+    pub(super) fn new(table: Arc<Table>, keeping: Keeping) -> HashCodec {
         HashCodec {
             table,
-            scripts,
+            keeping,
             expected: Expected::Nothing,
             records: Records::new(),
             key: Vec::new(),
@@ -85,6 +102,10 @@ impl HashCodec {
                 self.expected = Expected::Inserted { left: left - 1 };
                 Ok((left == 1).then(|| self.end(Outcome::Done)))
             }
+            (Expected::Number, item) => match self.count(item)? {
+                0 => Ok(Some(self.end(Outcome::Missing))),
+                number => Ok(self.follow(number, out)),
+            },
             (Expected::Updated, item) => match self.count(item)? {
                 0 => Ok(Some(self.end(Outcome::Done))),
                 _ => {
@@ -140,6 +161,19 @@ impl HashCodec {
         self.failure.take().unwrap_or(outcome)
     }
 
+    /// Has the indexes follow a write.
+    fn follow(&mut self, number: i64, out: &mut Vec<u8>) -> Option<Outcome> {
+        let left = match &self.keeping {
+            Keeping::Apart(write) => write.follow(&self.table, number, out),
+            Keeping::Nothing | Keeping::Together(_) => 0,
+        };
+        if left == 0 {
+            return Some(self.end(Outcome::Done));
+        }
+        self.expected = Expected::Inserted { left };
+        None
+    }
+
     /// Goes on with a range of which `left` members are still to come.
     fn range(&mut self, left: usize, out: &mut Vec<u8>) -> Option<Outcome> {
         if left > 0 {
@@ -150,15 +184,23 @@ impl HashCodec {
         self.records.range_ended(&self.table, out)
     }
 
-    fn encode_insert(&self, key: &[u8], values: &[FieldValue<'_>], out: &mut Vec<u8>) -> Expected {
-        let left = match &self.scripts {
-            None => self.table.insert(key, values, out),
-            Some(scripts) => {
+    fn encode_insert(
+        &mut self,
+        key: &[u8],
+        values: &[FieldValue<'_>],
+        out: &mut Vec<u8>,
+    ) -> Expected {
+        match &mut self.keeping {
+            Keeping::Nothing => Expected::Inserted { left: self.table.insert(key, values, out) },
+            Keeping::Together(scripts) => {
                 scripts.insert(&self.table, key, values, out);
-                1
+                Expected::Inserted { left: 1 }
             }
-        };
-        Expected::Inserted { left }
+            Keeping::Apart(write) => {
+                write.insert(&self.table, key, values, out);
+                Expected::Number
+            }
+        }
     }
 
     fn encode_update(
@@ -167,11 +209,18 @@ impl HashCodec {
         values: &[FieldValue<'_>],
         out: &mut Vec<u8>,
     ) -> Expected {
-        if let Some(scripts) = &self.scripts
-            && values.iter().any(|value| self.table.has_index(value.field))
-        {
-            scripts.update(&self.table, key, values, out);
-            return Expected::Found;
+        if values.iter().any(|value| self.table.has_index(value.field)) {
+            match &mut self.keeping {
+                Keeping::Nothing => {}
+                Keeping::Together(scripts) => {
+                    scripts.update(&self.table, key, values, out);
+                    return Expected::Found;
+                }
+                Keeping::Apart(write) => {
+                    write.update(&self.table, key, values, out);
+                    return Expected::Number;
+                }
+            }
         }
         self.key.clear();
         self.key.extend_from_slice(key);
@@ -191,10 +240,17 @@ impl HashCodec {
         }
     }
 
-    fn encode_delete(&self, key: &[u8], out: &mut Vec<u8>) -> Expected {
-        if let Some(scripts) = &self.scripts {
-            scripts.delete(&self.table, key, out);
-            return Expected::Found;
+    fn encode_delete(&mut self, key: &[u8], out: &mut Vec<u8>) -> Expected {
+        match &mut self.keeping {
+            Keeping::Nothing => {}
+            Keeping::Together(scripts) => {
+                scripts.delete(&self.table, key, out);
+                return Expected::Found;
+            }
+            Keeping::Apart(write) => {
+                write.delete(&self.table, key, out);
+                return Expected::Number;
+            }
         }
         out.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
         resp::bulk(key, out);

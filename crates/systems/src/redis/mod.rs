@@ -22,6 +22,8 @@
 //! An insert overwrites a record that exists. An update by `HSET` would create one that does not:
 //! the reply tells, the driver takes the fields away again and the outcome is `Missing`.
 
+mod apart;
+pub mod cluster;
 #[cfg(test)]
 mod codec_tests;
 mod connection;
@@ -29,18 +31,21 @@ mod entries;
 mod hash;
 #[cfg(test)]
 mod index_tests;
+mod info;
 mod loader;
 mod records;
 mod resp;
 mod scripts;
+mod slots;
 mod string;
 mod system;
 mod table;
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
 
+use self::hash::Keeping;
 use crate::{Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError};
 
 /// What can be done about keys that are there already: there are no tables to name otherwise.
@@ -149,9 +154,18 @@ fn open(name: &'static str, opening: Opening) -> Result<Box<dyn System>, SystemE
 /// The codec of one client of a table; `scripts` are there if it has secondary indexes.
 fn codec_of(table: Arc<table::Table>, scripts: Option<scripts::Scripts>) -> Box<dyn Codec> {
     match table.shape {
-        table::Shape::Hash { .. } => Box::new(hash::HashCodec::new(table, scripts)),
+        table::Shape::Hash { .. } => Box::new(hash::HashCodec::new(table, Keeping::from(scripts))),
         table::Shape::String => Box::new(string::StringCodec::new(table)),
     }
+}
+
+/// The codec of one client of a table whose sorted sets lie on other nodes than its records.
+fn codec_over_nodes(table: Arc<table::Table>) -> Box<dyn Codec> {
+    if !table.has_indexes() {
+        return codec_of(table, None);
+    }
+    let keeping = Keeping::Apart(apart::Write::new());
+    Box::new(hash::HashCodec::new(table, keeping))
 }
 
 /// A codec without a server.
@@ -163,10 +177,23 @@ pub(crate) fn codec(layout: &str, schema: Arc<assay_model::Schema>) -> Box<dyn C
 }
 
 /// Where the server is and what it is called.
+#[derive(Clone)]
 struct Server {
     name: &'static str,
     endpoint: Endpoint,
     timeout: Duration,
+}
+
+impl<'a> From<&'a Server> for Cow<'a, Server> {
+    fn from(server: &'a Server) -> Cow<'a, Server> {
+        Cow::Borrowed(server)
+    }
+}
+
+impl From<Server> for Cow<'_, Server> {
+    fn from(server: Server) -> Self {
+        Cow::Owned(server)
+    }
 }
 
 impl Server {

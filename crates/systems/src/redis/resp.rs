@@ -108,6 +108,34 @@ fn line(input: &[u8]) -> Result<Option<&[u8]>, &'static str> {
     }
 }
 
+/// How far a reply that arrives in pieces has been looked through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Whole {
+    at: usize,
+    /// The items of arrays that are still to come.
+    left: usize,
+}
+
+impl Whole {
+    /// The length of the first reply of `input`, with everything in its arrays; `None` if it is not all
+    /// there yet. `input` begins with the same bytes until then.
+    pub(super) fn length(&mut self, input: &[u8]) -> Result<Option<usize>, &'static str> {
+        loop {
+            let Some((item, length)) = item(input.get(self.at..).unwrap_or_default())? else {
+                return Ok(None);
+            };
+            self.at += length;
+            self.left = self.left.saturating_sub(1);
+            if let Item::Array(count) = item {
+                self.left = self.left.checked_add(count).ok_or("an array that is too long")?;
+            }
+            if self.left == 0 {
+                return Ok(Some(std::mem::take(self).at));
+            }
+        }
+    }
+}
+
 /// Appends the header of a request of `arguments` strings, the command's name among them.
 pub(super) fn array(arguments: usize, out: &mut Vec<u8>) {
     out.push(b'*');
@@ -190,6 +218,19 @@ mod tests {
                 assert_eq!(item(&input[..end]), Ok(None), "{expected:?} cut at {end}");
             }
         }
+    }
+
+    #[test]
+    fn a_reply_is_whole_with_all_that_is_in_it() {
+        let reply = b"*3\r\n:1\r\n*2\r\n$1\r\na\r\n*0\r\n+OK\r\n:7\r\n";
+        let end = reply.len() - 4;
+        let mut whole = Whole::default();
+        for cut in 0..end {
+            assert_eq!(whole.length(&reply[..cut]), Ok(None), "cut at {cut}");
+        }
+        assert_eq!(whole.length(reply), Ok(Some(end)));
+        assert_eq!(whole.length(&reply[end..]), Ok(Some(4)));
+        assert!(whole.length(b"*1\r\n?").is_err());
     }
 
     #[test]

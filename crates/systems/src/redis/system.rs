@@ -1,16 +1,13 @@
 //! The table on a server: made, measured, identified and removed.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_model::Durability;
 
 use super::{
     Server, codec_of,
     connection::{Connection, Reply},
+    info::{Info, SETTINGS, check_durability, config, usage, wait_while},
     loader::PipelineLoader,
     scripts::Scripts,
     table::Table,
@@ -19,23 +16,6 @@ use crate::{Client, Footprint, Identity, Loader, System, SystemError, WireClient
 
 /// The last of the keys that `remove` takes at a time.
 const PAGE_END: &[u8] = b"999";
-/// The longest that is waited for what the server does in the background: a rewrite of the log, a
-/// snapshot, the freeing of memory.
-const SETTLE_LIMIT: Duration = Duration::from_secs(120);
-const SETTLE_POLL: Duration = Duration::from_millis(20);
-
-/// The server's settings that bear on a result.
-const SETTINGS: [&str; 8] = [
-    "appendonly",
-    "appendfsync",
-    "save",
-    "maxmemory",
-    "maxmemory-policy",
-    "io-threads",
-    "hash-max-listpack-entries",
-    "hash-max-listpack-value",
-];
-
 /// A table on a server.
 pub(super) struct Redis {
     server: Server,
@@ -73,31 +53,6 @@ impl Redis {
         }
     }
 
-    /// Refuses a server that promises less than was asked for. A server that does not show its
-    /// settings is believed.
-    fn check_durability(&self, connection: &mut Connection<'_>) -> Result<(), SystemError> {
-        let is = |connection: &mut Connection<'_>, name, wanted: &[u8]| {
-            config(connection, name).map(|value| value.is_none_or(|value| value == wanted))
-        };
-        let kept = match self.durability {
-            Durability::None => true,
-            Durability::Buffered => is(connection, "appendonly", b"yes")?,
-            Durability::Synced => {
-                is(connection, "appendonly", b"yes")? && is(connection, "appendfsync", b"always")?
-            }
-        };
-        if kept {
-            return Ok(());
-        }
-        let level = self.durability;
-        let setting = super::capabilities("hash").durability_setting(level).unwrap_or_default();
-        let why = format!(
-            "durability '{level}' takes '{setting}' and the server runs with less: start it so, \
-             or ask for a weaker level"
-        );
-        Err(self.server.failed("prepare the table", why))
-    }
-
     /// Refuses a cluster where commands and scripts take several keys at a time: those of a table
     /// lie in different slots.
     fn check_one_keyspace(&self, connection: &mut Connection<'_>) -> Result<(), SystemError> {
@@ -105,17 +60,13 @@ impl Redis {
         if single || Info::read(connection, b"cluster")?.number("cluster_enabled") != Some(1) {
             return Ok(());
         }
-        let why = "it runs in cluster mode, where a record and the sorted sets that index it lie \
-                   in different slots: give the address of a server with 'cluster-enabled no'";
-        Err(self.server.failed("prepare the table", why.into()))
-    }
-
-    fn usage(&self, connection: &mut Connection<'_>) -> Result<Footprint, SystemError> {
-        let memory = Info::read(connection, b"memory")?.number("used_memory");
-        let persistence = Info::read(connection, b"persistence")?;
-        let logged = persistence.number("aof_enabled") == Some(1);
-        let disk = persistence.number("aof_current_size").filter(|_| logged);
-        Ok(Footprint { disk_bytes: disk, memory_bytes: memory })
+        let name = self.server.name;
+        let why = format!(
+            "it runs in cluster mode, where a record and the sorted sets that index it lie in \
+             different slots: use the system '{name}-cluster', or give the address of a server with \
+             'cluster-enabled no'"
+        );
+        Err(self.server.failed("prepare the table", why))
     }
 }
 
@@ -144,8 +95,8 @@ impl System for Redis {
                 "{keys} key{s}, and a table without an index of all keys needs a database to itself"
             )));
         }
-        self.check_durability(&mut connection)?;
-        let usage = self.usage(&mut connection)?;
+        check_durability(&self.server, self.durability, &mut connection)?;
+        let usage = usage(&mut connection)?;
         *baseline = Some(Baseline {
             keys,
             memory_bytes: usage.memory_bytes.unwrap_or(0),
@@ -192,7 +143,7 @@ impl System for Redis {
     /// before the table.
     fn footprint(&self) -> Result<Footprint, SystemError> {
         let before = self.baseline().unwrap_or_default();
-        let now = self.usage(&mut self.connection()?)?;
+        let now = usage(&mut self.connection()?)?;
         Ok(Footprint {
             disk_bytes: now.disk_bytes.map(|bytes| bytes.saturating_sub(before.log_bytes)),
             memory_bytes: now.memory_bytes.map(|bytes| bytes.saturating_sub(before.memory_bytes)),
@@ -243,23 +194,6 @@ impl System for Redis {
     }
 }
 
-/// Waits until each of these numbers in a section of what `INFO` tells is 0, if it tells it.
-fn wait_while(
-    connection: &mut Connection<'_>,
-    section: &[u8],
-    busy: &[&str],
-) -> Result<(), SystemError> {
-    let end = Instant::now() + SETTLE_LIMIT;
-    loop {
-        let info = Info::read(connection, section)?;
-        let working = busy.iter().any(|name| info.number(name).unwrap_or(0) > 0);
-        if !working || Instant::now() > end {
-            return Ok(());
-        }
-        thread::sleep(SETTLE_POLL);
-    }
-}
-
 /// A command on several keys.
 fn of_each<'a>(command: &'a [u8], keys: &'a [Vec<u8>]) -> Vec<&'a [u8]> {
     [command].into_iter().chain(keys.iter().map(Vec::as_slice)).collect()
@@ -276,56 +210,5 @@ fn remove_indexed(connection: &mut Connection<'_>, index: &[u8]) -> Result<(), S
         unlink.extend(page.iter().filter_map(Reply::text));
         connection.expect(action, &unlink)?;
         connection.expect(action, &[b"ZREMRANGEBYRANK", index, b"0", PAGE_END])?;
-    }
-}
-
-/// A setting of the server; `None` if it has no such setting or does not show it.
-fn config(connection: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>>, SystemError> {
-    match connection.command("read the settings", &[b"CONFIG", b"GET", name.as_bytes()])? {
-        Reply::Array(pair) => Ok(pair.get(1).and_then(Reply::text).map(<[u8]>::to_vec)),
-        _ => Ok(None),
-    }
-}
-
-/// A section of what `INFO` tells.
-struct Info(String);
-
-impl Info {
-    fn read(connection: &mut Connection<'_>, section: &[u8]) -> Result<Info, SystemError> {
-        let reply = connection.command("read INFO", &[b"INFO", section])?;
-        Ok(Info(String::from_utf8_lossy(reply.text().unwrap_or_default()).into_owned()))
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
-        let mut lines = self.0.lines();
-        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-    }
-
-    fn number(&self, name: &str) -> Option<u64> {
-        self.get(name)?.trim().parse().ok()
-    }
-
-    /// Product and version. Valkey tells its own beside the Redis version that it serves.
-    fn version(&self) -> String {
-        match (self.get("valkey_version"), self.get("redis_version")) {
-            (Some(version), _) => format!("Valkey {version}"),
-            (None, Some(version)) => format!("Redis {version}"),
-            (None, None) => "unknown".into(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn info_tells_product_and_version() {
-        let valkey = Info("# Server\r\nredis_version:7.2.4\r\nvalkey_version:9.1.2\r\n".into());
-        assert_eq!(valkey.version(), "Valkey 9.1.2");
-        let redis = Info("# Server\r\nredis_version:7.0.15\r\nused_memory:12\r\n".into());
-        assert_eq!(redis.version(), "Redis 7.0.15");
-        assert_eq!(redis.number("used_memory"), Some(12));
-        assert_eq!(redis.number("used"), None);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_model::{FieldValue, Schema};
 
-use super::{entries, resp};
+use super::{apart::Places, entries, resp};
 use crate::framing;
 
 /// A table in one of the layouts, with everything encoded that can be beforehand.
@@ -15,6 +15,8 @@ pub(super) struct Table {
     pub(super) index: Vec<u8>,
     /// By indexed field, the key of the sorted set of its entries.
     pub(super) sets: Vec<Vec<u8>>,
+    /// What belongs to indexes that lie on other nodes than the records.
+    pub(super) places: Option<Places>,
     encoded_index: Vec<u8>,
     encoded_sets: Vec<Vec<u8>>,
     encoded_names: Vec<Vec<u8>>,
@@ -48,6 +50,7 @@ impl Table {
             (0..indexes).map(|field| format!("{index}:{}", schema.field_name(field))).collect();
         Table {
             shape,
+            places: None,
             index: index.as_bytes().to_vec(),
             encoded_sets: sets.iter().map(|set| encoded(set)).collect(),
             sets: sets.into_iter().map(String::into_bytes).collect(),
@@ -55,6 +58,31 @@ impl Table {
             encoded_names: schema.field_names().iter().map(|name| encoded(name)).collect(),
             schema,
         }
+    }
+
+    /// The table over several nodes, where its sorted sets lie apart from the records.
+    pub(super) fn over_nodes(mut self) -> Table {
+        if self.has_indexes() {
+            self.places = Some(Places::new(&self.index, &self.sets));
+        }
+        self
+    }
+
+    /// The keys of the sorted sets, that of all keys first, and of what belongs to them.
+    pub(super) fn own_keys(&self) -> Vec<Vec<u8>> {
+        let index = self.indexed().then(|| self.index.clone());
+        let ledgers = self.places.iter().flat_map(|places| &places.ledgers);
+        index.into_iter().chain(self.sets.iter().chain(ledgers).cloned()).collect()
+    }
+
+    /// The keys of the counters of writes, one a slot, if there are any.
+    pub(super) fn counters(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.places.iter().flat_map(Places::counters)
+    }
+
+    /// Whether the table has secondary indexes.
+    pub(super) fn has_indexes(&self) -> bool {
+        !self.sets.is_empty()
     }
 
     pub(super) fn indexed(&self) -> bool {
@@ -92,6 +120,15 @@ impl Table {
             replies += 1;
         }
         replies
+    }
+
+    /// Like [`insert`](Self::insert) for a record that is new, wherever the indexes lie.
+    pub(super) fn load(&self, key: &[u8], values: &[FieldValue<'_>], out: &mut Vec<u8>) {
+        self.insert(key, values, out);
+        let Some(places) = &self.places else { return };
+        for value in values.iter().filter(|value| self.has_index(value.field)) {
+            places.note_loaded(value, key, out);
+        }
     }
 
     /// Appends `HSET <key> <field> <value> …`.
