@@ -12,7 +12,7 @@ use std::{
 
 use assay_model::Address;
 
-/// The user that PostgreSQL is set up with, a superuser without a password.
+/// The user that PostgreSQL and HyPer are set up with, a superuser without a password.
 pub(crate) const POSTGRES_USER: &str = "bench";
 /// The database that PostgreSQL is set up with.
 pub(crate) const POSTGRES_DATABASE: &str = "postgres";
@@ -37,6 +37,8 @@ pub(crate) enum Probe {
     Memcached,
     /// A login, and the process number in `postmaster.pid`.
     Postgres,
+    /// A login, and a question for the process number.
+    Hyper,
     /// The server's greeting, and the process number in its own file.
     Mysql,
 }
@@ -57,6 +59,7 @@ impl Probe {
             Probe::Redis => ask_redis(stream, pid),
             Probe::Memcached => ask_memcached(stream, pid),
             Probe::Postgres => ask_postgres(stream, pid, data),
+            Probe::Hyper => ask_hyper(stream, pid),
             Probe::Mysql => ask_mysql(stream, pid, data),
         });
         asked.unwrap_or_else(|error| Readiness::NotYet(error.to_string()))
@@ -134,33 +137,73 @@ fn ask_memcached(mut stream: impl Stream, pid: u32) -> io::Result<Readiness> {
 
 /// A login by protocol 3.0. A server that still starts refuses it with SQLSTATE 57P03.
 fn ask_postgres(mut stream: impl Stream, pid: u32, data: &Path) -> io::Result<Readiness> {
+    let words = ["user", POSTGRES_USER, "database", POSTGRES_DATABASE];
+    if let Err(not_yet) = log_in_to_postgres(&mut stream, &words)? {
+        return Ok(Readiness::NotYet(not_yet));
+    }
+    // Terminate; the server may close first.
+    let _ = stream.write_all(&[b'X', 0, 0, 0, 4]);
+    let status = fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
+    Ok(if_ours(status.lines().next().and_then(|number| number.trim().parse().ok()), pid))
+}
+
+/// The same login, but to no database, and a query: HyPer's own tables tell its process.
+fn ask_hyper(mut stream: impl Stream, pid: u32) -> io::Result<Readiness> {
+    if let Err(not_yet) = log_in_to_postgres(&mut stream, &["user", POSTGRES_USER])? {
+        return Ok(Readiness::NotYet(not_yet));
+    }
+    let query = b"SELECT procpid FROM pg_stat_activity LIMIT 1\0";
+    stream.write_all(b"Q")?;
+    stream.write_all(&(query.len() as u32 + 4).to_be_bytes())?;
+    stream.write_all(query)?;
+    let mut answering = None;
+    let mut each = |kind, body: &[u8]| {
+        if kind == b'D' {
+            // One column: the count of columns, its length, the number as text.
+            let digits = body.get(6..).and_then(|digits| std::str::from_utf8(digits).ok());
+            answering = digits.and_then(|digits| digits.parse().ok());
+        }
+    };
+    Ok(match until_ready(&mut stream, &mut each)? {
+        Ok(()) => if_ours(answering, pid),
+        Err(not_yet) => Readiness::NotYet(not_yet),
+    })
+}
+
+/// Logs in with the startup parameters `words`, a name and a value each. The inner error says why the
+/// server does not serve yet.
+fn log_in_to_postgres(stream: &mut impl Stream, words: &[&str]) -> io::Result<Result<(), String>> {
     let mut body = 196_608_u32.to_be_bytes().to_vec();
-    for text in ["user", POSTGRES_USER, "database", POSTGRES_DATABASE, ""] {
+    for text in words.iter().chain(&[""]) {
         body.extend_from_slice(text.as_bytes());
         body.push(0);
     }
     stream.write_all(&(body.len() as u32 + 4).to_be_bytes())?;
     stream.write_all(&body)?;
+    until_ready(stream, &mut |_, _| ())
+}
+
+/// Reads messages of PostgreSQL's protocol until the server is ready for the next.
+fn until_ready(
+    stream: &mut impl Stream,
+    each: &mut dyn FnMut(u8, &[u8]),
+) -> io::Result<Result<(), String>> {
     loop {
         let mut header = [0; 5];
         stream.read_exact(&mut header)?;
         let [kind, length @ ..] = header;
         let length = u64::from(u32::from_be_bytes(length)).saturating_sub(4);
         if length > REPLY_BYTES {
-            return Ok(Readiness::NotYet("what answers is not PostgreSQL".to_owned()));
+            return Ok(Err("what answers does not speak PostgreSQL's protocol".to_owned()));
         }
         let mut body = vec![0; length as usize];
         stream.read_exact(&mut body)?;
         match kind {
-            b'E' => return Ok(Readiness::NotYet(postgres_error(&body))),
-            b'Z' => break,
-            _ => {}
+            b'E' => return Ok(Err(postgres_error(&body))),
+            b'Z' => return Ok(Ok(())),
+            _ => each(kind, &body),
         }
     }
-    // Terminate; the server may close first.
-    let _ = stream.write_all(&[b'X', 0, 0, 0, 4]);
-    let status = fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
-    Ok(if_ours(status.lines().next().and_then(|number| number.trim().parse().ok()), pid))
 }
 
 /// The greeting of protocol version 10, which a server sends when it takes connections.
@@ -295,7 +338,7 @@ mod tests {
     fn nobody_there_is_not_ready() {
         let port = crate::port::free().expect("a port");
         let nobody = Address::Tcp { host: "127.0.0.1".into(), port };
-        for probe in [Probe::Redis, Probe::Memcached, Probe::Postgres, Probe::Mysql] {
+        for probe in [Probe::Redis, Probe::Memcached, Probe::Postgres, Probe::Hyper, Probe::Mysql] {
             let readiness = probe.attempt(&nobody, 42, Path::new("/nonexistent"));
             assert!(matches!(readiness, Readiness::NotYet(_)), "{readiness:?}");
         }

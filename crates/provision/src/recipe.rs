@@ -8,7 +8,7 @@ use crate::{
     find::Installed,
     npm::Package,
     ready::Probe,
-    recipes::{memcached, mysql, postgres, redis},
+    recipes::{hyper, memcached, mysql, postgres, redis},
     warden::protocol::StopSignal,
 };
 
@@ -18,6 +18,7 @@ pub static RECIPES: &[&Recipe] = &[
     &redis::VALKEY,
     &memcached::MEMCACHED,
     &postgres::POSTGRES,
+    &hyper::HYPER,
     &mysql::MARIADB,
     &mysql::MYSQL,
 ];

@@ -23,6 +23,7 @@ pub static DRIVERS: &[&Driver] = &[
     &redis::VALKEY,
     &memcached::DRIVER,
     &postgres::DRIVER,
+    &postgres::HYPER,
     &mysql::MARIADB,
     &mysql::MYSQL,
 ];

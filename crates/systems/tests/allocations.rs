@@ -4,6 +4,10 @@
 #[allow(dead_code, reason = "these tests take a part of what others share")]
 mod common;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
+#[allow(clippy::duplicate_mod, reason = "files without a state of their own")]
+#[path = "hyper/server.rs"]
+mod hyper;
+#[allow(dead_code, reason = "these tests take a part of what others share")]
 #[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
 #[path = "mysql/server.rs"]
 mod mariadb;
@@ -196,4 +200,10 @@ fn the_mysql_codec_allocates_nothing_in_the_steady_state() {
     for (layout, indexes) in [("row", 0), ("row", 2), ("json", 0), ("json", 2)] {
         allocates_nothing("mariadb", layout, indexes, Target::Server(server.endpoint()));
     }
+}
+
+#[test]
+fn the_hyper_codec_allocates_nothing_in_the_steady_state() {
+    let Some(server) = hyper::Server::start(None) else { return };
+    allocates_nothing("hyper", "row", 0, Target::Server(server.endpoint()));
 }

@@ -1,6 +1,7 @@
 //! The recipes, a module a family of products.
 
 pub(crate) mod duckdb;
+pub(crate) mod hyper;
 pub(crate) mod memcached;
 pub(crate) mod mysql;
 pub(crate) mod postgres;

@@ -18,6 +18,10 @@ pub fn postgres_is_fetched_and_serves() {
     is_fetched_and_serves("postgres", "18.6");
 }
 
+pub fn hyper_is_fetched_and_serves() {
+    is_fetched_and_serves("hyper", "0.0.");
+}
+
 pub fn memcached_is_fetched_and_serves() {
     is_fetched_from_debian_and_serves("memcached", "1.");
 }
