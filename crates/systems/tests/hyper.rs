@@ -17,7 +17,7 @@ use assay_model::{
 };
 use assay_systems::{Opening, System, SystemError, Target, conformance::Content, registry::find};
 use common::Candidate;
-use logins::{as_user, refusal, unreachable, works};
+use logins::{as_user, impostor, refusal, unreachable, works};
 use records::{ask, delete, insert, kind, load, read, row, scan, session, update};
 use server::{OWNER, Server, free_port, shared};
 
@@ -216,6 +216,10 @@ fn what_is_not_there_is_named() {
     let port = free_port();
     let nobody = Endpoint::at(Address::Tcp { host: "127.0.0.1".into(), port });
     assert!(unreachable(&*system(nobody)).contains("refused"));
+    let (endpoint, thread) = impostor(&[b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"]);
+    let why = unreachable(&*system(endpoint));
+    assert!(why.contains("as HyPer does") && why.contains("check the address"), "{why}");
+    thread.join().unwrap();
 }
 
 #[test]
