@@ -19,6 +19,7 @@ use std::{
 use crate::{
     command::run_within,
     debian,
+    elf::check_library,
     error::FindError,
     library::Library,
     recipe::{Recipe, Source},
@@ -208,6 +209,9 @@ fn probe(
         return Err("is not a file".to_owned());
     }
     let binary = home_of(recipe, binary);
+    if recipe.is_hosted() {
+        return probe_hosted(recipe, binary, origin);
+    }
     if let Some(missing) =
         recipe.companions.iter().find(|companion| !binary.with_file_name(companion).is_file())
     {
@@ -232,6 +236,23 @@ fn probe(
             finished.last_words()
         )),
     }
+}
+
+/// The same for a library, which is not run: its version is in the names of the files beside it.
+fn probe_hosted(
+    recipe: &'static Recipe,
+    binary: PathBuf,
+    origin: Origin,
+) -> Result<Installed, String> {
+    check_library(&binary)?;
+    let folder = binary.parent().map(Path::to_path_buf).unwrap_or_default();
+    let beside = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let names = beside.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let names = names.collect::<Vec<_>>().join("\n");
+    let version = (recipe.version_in)(&names)
+        .ok_or_else(|| format!("lacks the other libraries of {} beside it", recipe.product))?
+        .to_owned();
+    Ok(Installed { recipe, version, binary, origin, library_folders: vec![folder] })
 }
 
 /// The absolute path of `binary`: behind its symbolic links if companions are to be found beside

@@ -27,6 +27,7 @@ use crate::{
     settings::{self, Settings},
     warden::{
         Warden,
+        host::HOST,
         protocol::{Report, Request, Task},
     },
 };
@@ -92,7 +93,7 @@ pub fn start(launch: Launch<'_>) -> Result<Server, StartError> {
     })?;
     let account = Account::for_servers()?;
     if let Some(account) = &account {
-        check_reach(account, launch.installed, &parent)?;
+        check_reach(account, &launch, &parent)?;
     }
 
     folder::sweep(&parent);
@@ -111,7 +112,8 @@ fn check_port(recipe: &Recipe, port: u16) -> Result<(), StartError> {
 }
 
 /// Whether the user that runs the server gets at what it needs.
-fn check_reach(account: &Account, installed: &Installed, parent: &Path) -> Result<(), StartError> {
+fn check_reach(account: &Account, launch: &Launch<'_>, parent: &Path) -> Result<(), StartError> {
+    let Launch { installed, warden, .. } = launch;
     let binary: (&str, &Path, &str) = (
         "the server",
         &installed.binary,
@@ -120,7 +122,13 @@ fn check_reach(account: &Account, installed: &Installed, parent: &Path) -> Resul
     );
     let parent =
         ("the folder", parent, "choose another with --data-folder, for example --data-folder /tmp");
-    for (what, path, next) in [binary, parent] {
+    let host = installed.recipe.is_hosted().then_some((
+        "Assay, which hosts the library,",
+        warden.program.as_path(),
+        "install it in a folder that every user can enter, such as /usr/local/bin, or open that one with \
+         chmod a+x",
+    ));
+    for (what, path, next) in [binary, parent].into_iter().chain(host) {
         if let Some(blocked) = account.blocked_at(path) {
             return Err(StartError::OutOfReach {
                 what,
@@ -205,7 +213,7 @@ impl<'a> Start<'a> {
         loop {
             let address = self.address(settings.port)?;
             let args = (self.recipe.arguments)(&self.site, &address, &settings.applied);
-            let command = Command { program: self.launch.installed.binary.clone(), args };
+            let command = self.command(args);
             let words: Vec<String> = std::iter::once(command.program.as_os_str())
                 .chain(command.args.iter().map(OsString::as_os_str))
                 .map(|word| word.to_string_lossy().into_owned())
@@ -241,6 +249,16 @@ impl<'a> Start<'a> {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// The server itself, or Assay's own program as the host of a library.
+    fn command(&self, args: Vec<OsString>) -> Command {
+        if !self.recipe.is_hosted() {
+            return Command { program: self.launch.installed.binary.clone(), args };
+        }
+        let Warden { program, leading_args } = &self.launch.warden;
+        let args = leading_args.iter().cloned().chain([HOST.into()]).chain(args).collect();
+        Command { program: program.clone(), args }
     }
 
     fn address(&self, port: Option<u16>) -> Result<Address, StartError> {

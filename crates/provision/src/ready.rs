@@ -11,6 +11,7 @@ use std::{
 };
 
 use assay_model::Address;
+use sha2::{Digest, Sha512};
 
 /// The user that PostgreSQL and HyPer are set up with, a superuser without a password.
 pub(crate) const POSTGRES_USER: &str = "bench";
@@ -39,6 +40,8 @@ pub(crate) enum Probe {
     Postgres,
     /// A login, and a question for the process number.
     Hyper,
+    /// A login as MonetDB's library takes it, and a question for the process number.
+    Monetdb,
     /// The server's greeting, and the process number in its own file.
     Mysql,
 }
@@ -60,6 +63,7 @@ impl Probe {
             Probe::Memcached => ask_memcached(stream, pid),
             Probe::Postgres => ask_postgres(stream, pid, data),
             Probe::Hyper => ask_hyper(stream, pid),
+            Probe::Monetdb => ask_monetdb(stream, address, pid),
             Probe::Mysql => ask_mysql(stream, pid, data),
         });
         asked.unwrap_or_else(|error| Readiness::NotYet(error.to_string()))
@@ -206,6 +210,51 @@ fn until_ready(
     }
 }
 
+/// A login by MAPI. In place of a password's hash the library has the text `0`. A server that still opens
+/// its database closes the connection.
+fn ask_monetdb(mut stream: impl Stream, address: &Address, pid: u32) -> io::Result<Readiness> {
+    if let Address::Unix(_) = address {
+        // That no descriptor of a file comes along.
+        stream.write_all(b"0")?;
+    }
+    let challenge = read_mapi(&mut stream)?;
+    let Some((salt, _)) = challenge.split_once(":mserver:9:") else {
+        return Ok(Readiness::NotYet("what answers is not MonetDB".to_owned()));
+    };
+    let proof: String =
+        Sha512::digest(format!("0{salt}")).iter().map(|b| format!("{b:02x}")).collect();
+    write_mapi(&mut stream, &format!("LIT:monetdb:{{SHA512}}{proof}:sql::"))?;
+    let refusal = read_mapi(&mut stream)?;
+    if refusal.starts_with('!') {
+        return Ok(Readiness::NotYet(refusal));
+    }
+    write_mapi(&mut stream, "sSELECT value FROM sys.environment WHERE name = 'monet_pid'\n;")?;
+    let reply = read_mapi(&mut stream)?;
+    let number = reply.lines().find_map(|line| line.strip_prefix("[ \"")?.split('"').next());
+    Ok(if_ours(number.and_then(|number| number.parse().ok()), pid))
+}
+
+/// Sends a message of one block: its length, shifted by one, and that it is the last.
+fn write_mapi(stream: &mut impl Stream, message: &str) -> io::Result<()> {
+    stream.write_all(&((message.len() as u16) << 1 | 1).to_le_bytes())?;
+    stream.write_all(message.as_bytes())
+}
+
+fn read_mapi(stream: &mut impl Stream) -> io::Result<String> {
+    let mut message = Vec::new();
+    loop {
+        let mut header = [0; 2];
+        stream.read_exact(&mut header)?;
+        let header = u16::from_le_bytes(header);
+        let mut block = vec![0; usize::from(header >> 1)];
+        stream.read_exact(&mut block)?;
+        message.extend_from_slice(&block);
+        if header & 1 == 1 || message.len() as u64 > REPLY_BYTES {
+            return Ok(String::from_utf8_lossy(&message).into_owned());
+        }
+    }
+}
+
 /// The greeting of protocol version 10, which a server sends when it takes connections.
 fn ask_mysql(mut stream: impl Stream, pid: u32, data: &Path) -> io::Result<Readiness> {
     let mut header = [0; 4];
@@ -338,7 +387,14 @@ mod tests {
     fn nobody_there_is_not_ready() {
         let port = crate::port::free().expect("a port");
         let nobody = Address::Tcp { host: "127.0.0.1".into(), port };
-        for probe in [Probe::Redis, Probe::Memcached, Probe::Postgres, Probe::Hyper, Probe::Mysql] {
+        for probe in [
+            Probe::Redis,
+            Probe::Memcached,
+            Probe::Postgres,
+            Probe::Hyper,
+            Probe::Monetdb,
+            Probe::Mysql,
+        ] {
             let readiness = probe.attempt(&nobody, 42, Path::new("/nonexistent"));
             assert!(matches!(readiness, Readiness::NotYet(_)), "{readiness:?}");
         }

@@ -8,7 +8,7 @@ use crate::{
     find::Installed,
     npm::Package,
     ready::Probe,
-    recipes::{hyper, memcached, mysql, postgres, redis},
+    recipes::{hyper, memcached, monetdb, mysql, postgres, redis},
     warden::protocol::StopSignal,
 };
 
@@ -19,6 +19,7 @@ pub static RECIPES: &[&Recipe] = &[
     &memcached::MEMCACHED,
     &postgres::POSTGRES,
     &hyper::HYPER,
+    &monetdb::MONETDB,
     &mysql::MARIADB,
     &mysql::MYSQL,
 ];
@@ -34,7 +35,7 @@ pub struct Recipe {
     pub name: &'static str,
     /// The product's own name, for people.
     pub product: &'static str,
-    /// The server's program.
+    /// The server's program, or the library that is the server.
     pub binary: &'static str,
     /// The packages of the distributions that have it, for messages.
     pub packages: &'static str,
@@ -51,7 +52,8 @@ pub struct Recipe {
     pub(crate) usual_folders: &'static [&'static str],
     /// Where it can be fetched from, best first.
     pub(crate) sources: &'static [Source],
-    /// The version in what the program prints for `--version`, if it is this product.
+    /// The version in what the program prints for `--version`, if it is this product; for a library, in
+    /// the names of the files beside it, a line each.
     pub(crate) version_in: fn(&str) -> Option<&str>,
     /// What separates the words of a setting's name.
     pub(crate) word_separator: &'static str,
@@ -73,6 +75,11 @@ impl Recipe {
     /// The level `durability` of this product, or `None` if it has no such level.
     pub fn level(&self, durability: Durability) -> Option<&'static Level> {
         self.levels.iter().find(|level| level.durability == durability)
+    }
+
+    /// Whether its binary is a shared library, which Assay's own program hosts as a server.
+    pub(crate) fn is_hosted(&self) -> bool {
+        self.binary.ends_with(".so")
     }
 
     /// The environment variable that names the binary to use, for example `ASSAY_REDIS_BINARY`.

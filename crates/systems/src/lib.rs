@@ -28,6 +28,7 @@ mod incoming;
 mod lmdb;
 mod memcached;
 mod memory;
+mod monetdb;
 mod mysql;
 mod null;
 mod ordered;

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, 
 use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
-    System, SystemError, duckdb, fjall, lmdb, memcached, memory, mysql, null, postgres, redb,
-    redis, slik, sqlite,
+    System, SystemError, duckdb, fjall, lmdb, memcached, memory, monetdb, mysql, null, postgres,
+    redb, redis, slik, sqlite,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -24,6 +24,7 @@ pub static DRIVERS: &[&Driver] = &[
     &memcached::DRIVER,
     &postgres::DRIVER,
     &postgres::HYPER,
+    &monetdb::DRIVER,
     &mysql::MARIADB,
     &mysql::MYSQL,
 ];

@@ -3,6 +3,7 @@
 pub(crate) mod duckdb;
 pub(crate) mod hyper;
 pub(crate) mod memcached;
+pub(crate) mod monetdb;
 pub(crate) mod mysql;
 pub(crate) mod postgres;
 pub(crate) mod redis;

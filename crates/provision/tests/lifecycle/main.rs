@@ -43,6 +43,7 @@ const TESTS: &[(&str, fn())] = &[
     ("valkey_is_fetched_and_serves", fetches::valkey_is_fetched_and_serves),
     ("redis_is_fetched_and_serves", fetches::redis_is_fetched_and_serves),
     ("postgres_is_fetched_and_serves", fetches::postgres_is_fetched_and_serves),
+    ("monetdb_is_fetched_and_serves", fetches::monetdb_is_fetched_and_serves),
     ("hyper_is_fetched_and_serves", fetches::hyper_is_fetched_and_serves),
     ("memcached_is_fetched_and_serves", fetches::memcached_is_fetched_and_serves),
     ("mariadb_is_fetched_and_serves", fetches::mariadb_is_fetched_and_serves),

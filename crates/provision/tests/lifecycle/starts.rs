@@ -205,7 +205,8 @@ pub fn memcached_has_the_settings_given() {
 }
 
 pub fn every_server_serves_on_a_unix_socket() {
-    for name in ["redis", "valkey", "memcached", "postgres", "mariadb", "mysql"] {
+    for name in ["redis", "valkey", "memcached", "postgres", "hyper", "monetdb", "mariadb", "mysql"]
+    {
         let Some(installed) = installed(name) else { continue };
         let place = place();
         let mut launch = launch(&installed, place.path());
