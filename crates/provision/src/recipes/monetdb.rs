@@ -93,8 +93,8 @@ fn arguments(
     let given = settings.iter().filter(|(name, _)| *name != IN_MEMORY);
     args.extend(given.map(|(name, value)| option(name, value.into())));
     if settings.get(IN_MEMORY).is_some_and(|value| value == "false") {
-        // The folder that it is started in. Of a whole path, it would want to read every part.
-        args.push(option("folder", ".".into()));
+        // In the folder that it is started in. Of a whole path, it would want to read every part.
+        args.push(option("folder", "./database".into()));
     }
     args.push(match address {
         Address::Tcp { port, .. } => option("port", port.to_string().into()),
