@@ -28,6 +28,14 @@ const TESTS: &[(&str, fn())] = &[
     ("valkey_keeps_its_durability_level", starts::valkey_keeps_its_durability_level),
     ("postgres_keeps_its_durability_level", starts::postgres_keeps_its_durability_level),
     ("mariadb_keeps_its_durability_level", starts::mariadb_keeps_its_durability_level),
+    (
+        "monetdb_has_files_where_its_level_promises_them",
+        starts::monetdb_has_files_where_its_level_promises_them,
+    ),
+    (
+        "a_setting_that_a_server_does_not_know_stops_it_and_is_named",
+        starts::a_setting_that_a_server_does_not_know_stops_it_and_is_named,
+    ),
     ("memcached_has_the_settings_given", starts::memcached_has_the_settings_given),
     ("every_server_serves_on_a_unix_socket", starts::every_server_serves_on_a_unix_socket),
     ("a_long_folder_has_its_socket_elsewhere", starts::a_long_folder_has_its_socket_elsewhere),
