@@ -152,7 +152,7 @@ pub fn a_setting_that_a_server_does_not_know_stops_it_and_is_named() {
         let place = place();
         let mut launch = launch(&installed, place.path());
         launch.settings.insert("no_such_thing".into(), "1".into());
-        let error = assay_provision::start(launch).err().expect("it knows its settings");
+        let error = assay_provision::start(launch).expect_err("it knows its settings");
         let StartError::Exited { log, .. } = &error else { panic!("{error}") };
         assert!(log.iter().any(|line| line.contains("no_such_thing")), "{error}");
         assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
