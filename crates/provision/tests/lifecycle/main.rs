@@ -78,7 +78,14 @@ fn main() -> ExitCode {
 /// Runs the tests whose name has one of the words given, or is one with `--exact`.
 fn run_tests(args: &[String]) -> ExitCode {
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
-    let words: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
+    // `terse` in `--format terse`, as cargo-nextest asks for the list, is no part of a name.
+    let before = std::iter::once("").chain(args.iter().map(String::as_str));
+    let words: Vec<&String> = args
+        .iter()
+        .zip(before)
+        .filter(|(arg, before)| !arg.starts_with("--") && *before != "--format")
+        .map(|(arg, _)| arg)
+        .collect();
     let is_asked_for = |name: &str| {
         let matches =
             |word: &&String| if has("--exact") { *word == name } else { name.contains(*word) };
