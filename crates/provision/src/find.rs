@@ -16,7 +16,9 @@ use std::{
     time::Duration,
 };
 
-use crate::{command::run_within, error::FindError, library::Library, recipe::Recipe};
+use crate::{
+    command::run_within, elf::check_library, error::FindError, library::Library, recipe::Recipe,
+};
 
 /// How long a program may take to tell its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
@@ -195,6 +197,9 @@ fn probe(
         return Err("is not a file".to_owned());
     }
     let binary = home_of(recipe, binary);
+    if recipe.is_hosted() {
+        return probe_hosted(recipe, binary, origin);
+    }
     if let Some(missing) =
         recipe.companions.iter().find(|companion| !binary.with_file_name(companion).is_file())
     {
@@ -219,6 +224,23 @@ fn probe(
             finished.last_words()
         )),
     }
+}
+
+/// The same for a library, which is not run: its version is in the names of the files beside it.
+fn probe_hosted(
+    recipe: &'static Recipe,
+    binary: PathBuf,
+    origin: Origin,
+) -> Result<Installed, String> {
+    check_library(&binary)?;
+    let folder = binary.parent().map(Path::to_path_buf).unwrap_or_default();
+    let beside = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let names = beside.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let names = names.collect::<Vec<_>>().join("\n");
+    let version = (recipe.version_in)(&names)
+        .ok_or_else(|| format!("lacks the other libraries of {} beside it", recipe.product))?
+        .to_owned();
+    Ok(Installed { recipe, version, binary, origin, library_folders: vec![folder] })
 }
 
 /// The absolute path of `binary`: behind its symbolic links if companions are to be found beside

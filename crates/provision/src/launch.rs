@@ -29,6 +29,7 @@ use crate::{
     settings::{self, Settings},
     warden::{
         Warden,
+        host::HOST,
         protocol::{Report, Request, Task},
     },
 };
@@ -96,7 +97,7 @@ pub fn start(launch: Launch<'_>) -> Result<Server, StartError> {
     })?;
     let account = Account::for_servers()?;
     if let Some(account) = &account {
-        check_reach(account, launch.installed, &parent)?;
+        check_reach(account, &launch, &parent)?;
     }
 
     folder::sweep(&parent);
@@ -118,7 +119,8 @@ fn check_port(recipe: &Recipe, port: u16) -> Result<(), StartError> {
 }
 
 /// Whether the user that runs the server gets at what it needs.
-fn check_reach(account: &Account, installed: &Installed, parent: &Path) -> Result<(), StartError> {
+fn check_reach(account: &Account, launch: &Launch<'_>, parent: &Path) -> Result<(), StartError> {
+    let Launch { installed, warden, .. } = launch;
     let binary: (&str, &Path, &str) = (
         "the server",
         &installed.binary,
@@ -127,7 +129,13 @@ fn check_reach(account: &Account, installed: &Installed, parent: &Path) -> Resul
     );
     let parent =
         ("the folder", parent, "choose another with --data-folder, for example --data-folder /tmp");
-    for (what, path, next) in [binary, parent] {
+    let host = installed.recipe.is_hosted().then_some((
+        "Assay, which hosts the library,",
+        warden.program.as_path(),
+        "install it in a folder that every user can enter, such as /usr/local/bin, or open that one with \
+         chmod a+x",
+    ));
+    for (what, path, next) in [binary, parent].into_iter().chain(host) {
         if let Some(blocked) = account.blocked_at(path) {
             return Err(StartError::OutOfReach {
                 what,
@@ -212,7 +220,7 @@ impl<'a> Start<'a> {
         loop {
             let address = self.address(settings.port)?;
             let args = (self.recipe.arguments)(&self.site, &address, &settings.applied);
-            let command = Command { program: self.launch.installed.binary.clone(), args };
+            let command = self.command(args);
             let words = words(&command);
             let pid = self.run_server(command)?;
             match self.await_answer(&address, pid) {
@@ -257,6 +265,16 @@ impl<'a> Start<'a> {
             remarks: self.remarks,
             life: std::sync::Mutex::new(crate::server::Life::new(self.lifeline)),
         }
+    }
+
+    /// The server itself, or Assay's own program as the host of a library.
+    fn command(&self, args: Vec<OsString>) -> Command {
+        if !self.recipe.is_hosted() {
+            return Command { program: self.launch.installed.binary.clone(), args };
+        }
+        let Warden { program, leading_args } = &self.launch.warden;
+        let args = leading_args.iter().cloned().chain([HOST.into()]).chain(args).collect();
+        Command { program: program.clone(), args }
     }
 
     fn address(&self, port: Option<u16>) -> Result<Address, StartError> {

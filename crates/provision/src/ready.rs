@@ -11,8 +11,9 @@ use std::{
 };
 
 use assay_model::Address;
+use sha2::{Digest, Sha512};
 
-/// The user that PostgreSQL is set up with, a superuser without a password.
+/// The user that PostgreSQL and HyPer are set up with, a superuser without a password.
 pub(crate) const POSTGRES_USER: &str = "bench";
 /// The database that PostgreSQL is set up with.
 pub(crate) const POSTGRES_DATABASE: &str = "postgres";
@@ -39,6 +40,10 @@ pub(crate) enum Probe {
     Memcached,
     /// A login, and the process number in `postmaster.pid`.
     Postgres,
+    /// A login, and a question for the process number.
+    Hyper,
+    /// A login as MonetDB's library takes it, and a question for the process number.
+    Monetdb,
     /// The server's greeting, and the process number in its own file.
     Mysql,
     /// `serverStatus`, for its process number.
@@ -61,6 +66,8 @@ impl Probe {
             Probe::Redis | Probe::RedisCluster => ask_redis(stream, pid),
             Probe::Memcached => ask_memcached(stream, pid),
             Probe::Postgres => ask_postgres(stream, pid, data),
+            Probe::Hyper => ask_hyper(stream, pid),
+            Probe::Monetdb => ask_monetdb(stream, address, pid),
             Probe::Mysql => ask_mysql(stream, pid, data),
             Probe::Mongodb => ask_mongodb(stream, pid),
         });
@@ -139,33 +146,118 @@ fn ask_memcached(mut stream: impl Stream, pid: u32) -> io::Result<Readiness> {
 
 /// A login by protocol 3.0. A server that still starts refuses it with SQLSTATE 57P03.
 fn ask_postgres(mut stream: impl Stream, pid: u32, data: &Path) -> io::Result<Readiness> {
+    let words = ["user", POSTGRES_USER, "database", POSTGRES_DATABASE];
+    if let Err(not_yet) = log_in_to_postgres(&mut stream, &words)? {
+        return Ok(Readiness::NotYet(not_yet));
+    }
+    // Terminate; the server may close first.
+    let _ = stream.write_all(&[b'X', 0, 0, 0, 4]);
+    let status = fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
+    Ok(if_ours(status.lines().next().and_then(|number| number.trim().parse().ok()), pid))
+}
+
+/// The same login, but to no database, and a query: HyPer's own tables tell its process.
+fn ask_hyper(mut stream: impl Stream, pid: u32) -> io::Result<Readiness> {
+    if let Err(not_yet) = log_in_to_postgres(&mut stream, &["user", POSTGRES_USER])? {
+        return Ok(Readiness::NotYet(not_yet));
+    }
+    let query = b"SELECT procpid FROM pg_stat_activity LIMIT 1\0";
+    stream.write_all(b"Q")?;
+    stream.write_all(&(query.len() as u32 + 4).to_be_bytes())?;
+    stream.write_all(query)?;
+    let mut answering = None;
+    let mut each = |kind, body: &[u8]| {
+        if kind == b'D' {
+            // One column: the count of columns, its length, the number as text.
+            let digits = body.get(6..).and_then(|digits| std::str::from_utf8(digits).ok());
+            answering = digits.and_then(|digits| digits.parse().ok());
+        }
+    };
+    Ok(match until_ready(&mut stream, &mut each)? {
+        Ok(()) => if_ours(answering, pid),
+        Err(not_yet) => Readiness::NotYet(not_yet),
+    })
+}
+
+/// Logs in with the startup parameters `words`, a name and a value each. The inner error says why the
+/// server does not serve yet.
+fn log_in_to_postgres(stream: &mut impl Stream, words: &[&str]) -> io::Result<Result<(), String>> {
     let mut body = 196_608_u32.to_be_bytes().to_vec();
-    for text in ["user", POSTGRES_USER, "database", POSTGRES_DATABASE, ""] {
+    for text in words.iter().chain(&[""]) {
         body.extend_from_slice(text.as_bytes());
         body.push(0);
     }
     stream.write_all(&(body.len() as u32 + 4).to_be_bytes())?;
     stream.write_all(&body)?;
+    until_ready(stream, &mut |_, _| ())
+}
+
+/// Reads messages of PostgreSQL's protocol until the server is ready for the next.
+fn until_ready(
+    stream: &mut impl Stream,
+    each: &mut dyn FnMut(u8, &[u8]),
+) -> io::Result<Result<(), String>> {
     loop {
         let mut header = [0; 5];
         stream.read_exact(&mut header)?;
         let [kind, length @ ..] = header;
         let length = u64::from(u32::from_be_bytes(length)).saturating_sub(4);
         if length > REPLY_BYTES {
-            return Ok(Readiness::NotYet("what answers is not PostgreSQL".to_owned()));
+            return Ok(Err("what answers does not speak PostgreSQL's protocol".to_owned()));
         }
         let mut body = vec![0; length as usize];
         stream.read_exact(&mut body)?;
         match kind {
-            b'E' => return Ok(Readiness::NotYet(postgres_error(&body))),
-            b'Z' => break,
-            _ => {}
+            b'E' => return Ok(Err(postgres_error(&body))),
+            b'Z' => return Ok(Ok(())),
+            _ => each(kind, &body),
         }
     }
-    // Terminate; the server may close first.
-    let _ = stream.write_all(&[b'X', 0, 0, 0, 4]);
-    let status = fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
-    Ok(if_ours(status.lines().next().and_then(|number| number.trim().parse().ok()), pid))
+}
+
+/// A login by MAPI. In place of a password's hash the library has the text `0`. A server that still opens
+/// its database closes the connection.
+fn ask_monetdb(mut stream: impl Stream, address: &Address, pid: u32) -> io::Result<Readiness> {
+    if let Address::Unix(_) = address {
+        // That no descriptor of a file comes along.
+        stream.write_all(b"0")?;
+    }
+    let challenge = read_mapi(&mut stream)?;
+    let Some((salt, _)) = challenge.split_once(":mserver:9:") else {
+        return Ok(Readiness::NotYet("what answers is not MonetDB".to_owned()));
+    };
+    let proof: String =
+        Sha512::digest(format!("0{salt}")).iter().map(|b| format!("{b:02x}")).collect();
+    write_mapi(&mut stream, &format!("LIT:monetdb:{{SHA512}}{proof}:sql::"))?;
+    let refusal = read_mapi(&mut stream)?;
+    if refusal.starts_with('!') {
+        return Ok(Readiness::NotYet(refusal));
+    }
+    write_mapi(&mut stream, "sSELECT value FROM sys.environment WHERE name = 'monet_pid'\n;")?;
+    let reply = read_mapi(&mut stream)?;
+    let number = reply.lines().find_map(|line| line.strip_prefix("[ \"")?.split('"').next());
+    Ok(if_ours(number.and_then(|number| number.parse().ok()), pid))
+}
+
+/// Sends a message of one block: its length, shifted by one, and that it is the last.
+fn write_mapi(stream: &mut impl Stream, message: &str) -> io::Result<()> {
+    stream.write_all(&((message.len() as u16) << 1 | 1).to_le_bytes())?;
+    stream.write_all(message.as_bytes())
+}
+
+fn read_mapi(stream: &mut impl Stream) -> io::Result<String> {
+    let mut message = Vec::new();
+    loop {
+        let mut header = [0; 2];
+        stream.read_exact(&mut header)?;
+        let header = u16::from_le_bytes(header);
+        let mut block = vec![0; usize::from(header >> 1)];
+        stream.read_exact(&mut block)?;
+        message.extend_from_slice(&block);
+        if header & 1 == 1 || message.len() as u64 > REPLY_BYTES {
+            return Ok(String::from_utf8_lossy(&message).into_owned());
+        }
+    }
 }
 
 /// The greeting of protocol version 10, which a server sends when it takes connections.
@@ -339,8 +431,15 @@ mod tests {
     fn nobody_there_is_not_ready() {
         let port = crate::port::free().expect("a port");
         let nobody = Address::Tcp { host: "127.0.0.1".into(), port };
-        let all = [Probe::Redis, Probe::Memcached, Probe::Postgres, Probe::Mysql, Probe::Mongodb];
-        for probe in all {
+        for probe in [
+            Probe::Redis,
+            Probe::Memcached,
+            Probe::Postgres,
+            Probe::Hyper,
+            Probe::Monetdb,
+            Probe::Mysql,
+            Probe::Mongodb,
+        ] {
             let readiness = probe.attempt(&nobody, 42, Path::new("/nonexistent"));
             assert!(matches!(readiness, Readiness::NotYet(_)), "{readiness:?}");
         }

@@ -14,7 +14,7 @@ use crate::{
     npm::Package,
     python::Program,
     ready::Probe,
-    recipes::{memcached, mongodb, mysql, postgres, redis, redis_cluster},
+    recipes::{hyper, memcached, monetdb, mongodb, mysql, postgres, redis, redis_cluster},
     warden::protocol::StopSignal,
 };
 
@@ -26,6 +26,8 @@ pub static RECIPES: &[&Recipe] = &[
     &redis_cluster::VALKEY,
     &memcached::MEMCACHED,
     &postgres::POSTGRES,
+    &hyper::HYPER,
+    &monetdb::MONETDB,
     &mysql::MARIADB,
     &mysql::MYSQL,
     &mongodb::MONGODB,
@@ -43,7 +45,7 @@ pub struct Recipe {
     pub name: &'static str,
     /// The product's own name, for people.
     pub product: &'static str,
-    /// The server's program.
+    /// The server's program, or the library that is the server.
     pub binary: &'static str,
     /// The packages of the distributions that have it, for messages.
     pub packages: &'static str,
@@ -60,7 +62,8 @@ pub struct Recipe {
     pub(crate) usual_folders: &'static [&'static str],
     /// Where it can be fetched from, best first.
     pub(crate) sources: &'static [Source],
-    /// The version in what the program prints for `--version`, if it is this product.
+    /// The version in what the program prints for `--version`, if it is this product; for a library, in
+    /// the names of the files beside it, a line each.
     pub(crate) version_in: fn(&str) -> Option<&str>,
     /// What separates the words of a setting's name. Empty: a name is one word, as it is written.
     pub(crate) word_separator: &'static str,
@@ -88,6 +91,11 @@ impl Recipe {
     /// the program of `redis`.
     pub fn program(&self) -> &'static str {
         self.name.strip_suffix("-cluster").unwrap_or(self.name)
+    }
+
+    /// Whether its binary is a shared library, which Assay's own program hosts as a server.
+    pub(crate) fn is_hosted(&self) -> bool {
+        self.binary.ends_with(".so")
     }
 
     /// The environment variable that names the binary to use, for example `ASSAY_REDIS_BINARY`.

@@ -31,6 +31,7 @@ mod incoming;
 mod lmdb;
 mod memcached;
 mod memory;
+mod monetdb;
 mod mongodb;
 mod mysql;
 mod null;

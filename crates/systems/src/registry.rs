@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, 
 use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
-    System, SystemError, duckdb, fjall, lmdb, memcached, memory, mongodb, mysql, null, postgres,
-    redb, redis, rocksdb, slik, sqlite,
+    System, SystemError, duckdb, fjall, lmdb, memcached, memory, monetdb, mongodb, mysql, null,
+    postgres, redb, redis, rocksdb, slik, sqlite,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -26,6 +26,8 @@ pub static DRIVERS: &[&Driver] = &[
     &redis::cluster::VALKEY,
     &memcached::DRIVER,
     &postgres::DRIVER,
+    &postgres::HYPER,
+    &monetdb::DRIVER,
     &mysql::MARIADB,
     &mysql::MYSQL,
     &mongodb::MONGODB,

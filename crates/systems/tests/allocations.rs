@@ -7,9 +7,17 @@ mod cluster;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
 mod common;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
+#[allow(clippy::duplicate_mod, reason = "files without a state of their own")]
+#[path = "hyper/server.rs"]
+mod hyper;
+#[allow(dead_code, reason = "these tests take a part of what others share")]
 #[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
 #[path = "mysql/server.rs"]
 mod mariadb;
+#[allow(dead_code, reason = "these tests take a part of what others share")]
+#[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
+#[path = "monetdb/server.rs"]
+mod monetdb;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
 #[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
 #[path = "mongodb/server.rs"]
@@ -23,6 +31,7 @@ use std::{
     cell::Cell,
     io::{Read, Write},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use assay_model::{Answer, FieldValue, Fields, Operation, Outcome, Schema, Support};
@@ -229,4 +238,30 @@ fn the_mysql_codec_allocates_nothing_in_the_steady_state() {
     for (layout, indexes) in [("row", 0), ("row", 2), ("json", 0), ("json", 2)] {
         allocates_nothing("mariadb", layout, indexes, Target::Server(server.endpoint()));
     }
+}
+
+/// Does nothing as a test: the next one starts this program with it alone, as its server.
+#[test]
+fn host() {
+    monetdb::host();
+}
+
+#[test]
+fn the_monetdb_codec_allocates_nothing_in_the_steady_state() {
+    let Some(server) = monetdb::Server::start(true) else { return };
+    let target = Target::Server(server.endpoint());
+    let begun = Instant::now();
+    let schema = Arc::new(Schema::new("t", "field", 1));
+    while let Err(error) = Candidate::new("monetdb", "row").open(target.clone(), &schema).identity()
+    {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not come up: {error}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    allocates_nothing("monetdb", "row", 0, target);
+}
+
+#[test]
+fn the_hyper_codec_allocates_nothing_in_the_steady_state() {
+    let Some(server) = hyper::Server::start(None) else { return };
+    allocates_nothing("hyper", "row", 0, Target::Server(server.endpoint()));
 }

@@ -1,7 +1,9 @@
 //! The recipes, a module a family of products.
 
 pub(crate) mod duckdb;
+pub(crate) mod hyper;
 pub(crate) mod memcached;
+pub(crate) mod monetdb;
 pub(crate) mod mongodb;
 pub(crate) mod mysql;
 pub(crate) mod postgres;

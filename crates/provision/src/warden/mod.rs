@@ -17,6 +17,7 @@
 
 mod children;
 mod duty;
+pub(crate) mod host;
 pub(crate) mod protocol;
 
 use std::{ffi::OsString, io::IsTerminal, path::PathBuf, process::ExitCode, time::Duration};
@@ -35,9 +36,15 @@ pub struct Warden {
 }
 
 /// Serves as a warden until standard input closes or SIGTERM comes; then ends the server, removes
-/// the folder and returns. `args` are the arguments after the leading ones: there are none.
+/// the folder and returns. `args` are the arguments after the leading ones: there are none, but for the
+/// host of a library, which a warden starts in place of a server.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    if args.into_iter().next().is_some() || std::io::stdin().is_terminal() {
+    let mut args = args.into_iter();
+    let first = args.next();
+    if first.as_deref().is_some_and(|word| word == host::HOST) {
+        return host::run(args);
+    }
+    if first.is_some() || std::io::stdin().is_terminal() {
         eprintln!("this command is run by Assay itself, with pipes, to keep a server: not by hand");
         return ExitCode::from(2);
     }

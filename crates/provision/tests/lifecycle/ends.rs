@@ -115,7 +115,7 @@ pub fn a_kill_while_postgres_is_prepared() {
 }
 
 pub fn a_killed_warden_takes_its_server_along() {
-    for name in ["redis", "postgres", "mariadb"] {
+    for name in ["redis", "postgres", "hyper", "monetdb", "mariadb"] {
         let Some(installed) = installed(name) else { continue };
         let place = place();
         let server = start(launch(&installed, place.path()));
@@ -166,7 +166,7 @@ pub fn a_terminated_warden_cleans_up() {
 }
 
 pub fn a_killed_server_is_reported() {
-    for name in ["redis", "memcached", "postgres", "mariadb"] {
+    for name in ["redis", "memcached", "postgres", "hyper", "monetdb", "mariadb"] {
         let Some(installed) = installed(name) else { continue };
         let place = place();
         let server = start(launch(&installed, place.path()));

@@ -23,6 +23,14 @@ pub fn postgres_is_fetched_and_serves() {
     is_fetched_and_serves("postgres", "18.6");
 }
 
+pub fn monetdb_is_fetched_and_serves() {
+    is_fetched_and_serves("monetdb", "11.41");
+}
+
+pub fn hyper_is_fetched_and_serves() {
+    is_fetched_and_serves("hyper", "0.0.");
+}
+
 pub fn memcached_is_fetched_and_serves() {
     is_fetched_from_debian_and_serves("memcached", "1.");
 }

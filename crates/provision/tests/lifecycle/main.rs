@@ -35,6 +35,14 @@ const TESTS: &[(&str, fn())] = &[
     ("valkey_keeps_its_durability_level", starts::valkey_keeps_its_durability_level),
     ("postgres_keeps_its_durability_level", starts::postgres_keeps_its_durability_level),
     ("mariadb_keeps_its_durability_level", starts::mariadb_keeps_its_durability_level),
+    (
+        "monetdb_has_files_where_its_level_promises_them",
+        starts::monetdb_has_files_where_its_level_promises_them,
+    ),
+    (
+        "a_setting_that_a_server_does_not_know_stops_it_and_is_named",
+        starts::a_setting_that_a_server_does_not_know_stops_it_and_is_named,
+    ),
     ("memcached_has_the_settings_given", starts::memcached_has_the_settings_given),
     ("every_server_serves_on_a_unix_socket", starts::every_server_serves_on_a_unix_socket),
     ("a_long_folder_has_its_socket_elsewhere", starts::a_long_folder_has_its_socket_elsewhere),
@@ -50,6 +58,8 @@ const TESTS: &[(&str, fn())] = &[
     ("valkey_is_fetched_and_serves", fetches::valkey_is_fetched_and_serves),
     ("redis_is_fetched_and_serves", fetches::redis_is_fetched_and_serves),
     ("postgres_is_fetched_and_serves", fetches::postgres_is_fetched_and_serves),
+    ("monetdb_is_fetched_and_serves", fetches::monetdb_is_fetched_and_serves),
+    ("hyper_is_fetched_and_serves", fetches::hyper_is_fetched_and_serves),
     ("memcached_is_fetched_and_serves", fetches::memcached_is_fetched_and_serves),
     ("mariadb_is_fetched_and_serves", fetches::mariadb_is_fetched_and_serves),
     ("mysql_is_fetched_and_serves", fetches::mysql_is_fetched_and_serves),
@@ -84,9 +94,14 @@ fn main() -> ExitCode {
 /// Runs the tests whose name has one of the words given, or is one with `--exact`.
 fn run_tests(args: &[String]) -> ExitCode {
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
-    // `--format terse`, as test runners ask for a list, names no test.
-    let words: Vec<&String> =
-        args.iter().filter(|arg| !arg.starts_with("--") && *arg != "terse").collect();
+    // `terse` in `--format terse`, as cargo-nextest asks for the list, is no part of a name.
+    let before = std::iter::once("").chain(args.iter().map(String::as_str));
+    let words: Vec<&String> = args
+        .iter()
+        .zip(before)
+        .filter(|(arg, before)| !arg.starts_with("--") && *before != "--format")
+        .map(|(arg, _)| arg)
+        .collect();
     let is_asked_for = |name: &str| {
         let matches =
             |word: &&String| if has("--exact") { *word == name } else { name.contains(*word) };

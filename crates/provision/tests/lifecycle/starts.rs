@@ -132,6 +132,33 @@ pub fn postgres_keeps_its_durability_level() {
     assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
 }
 
+pub fn monetdb_has_files_where_its_level_promises_them() {
+    let Some(installed) = installed("monetdb") else { return };
+    let place = place();
+    for (durability, on_disk) in [(Durability::None, false), (Durability::Synced, true)] {
+        let mut launch = launch(&installed, place.path());
+        launch.durability = durability;
+        let server = start(launch);
+        let log = server.data_dir().join("database/sql_logs");
+        assert_eq!(log.is_dir(), on_disk, "{durability}");
+        server.stop().expect("it stops");
+    }
+    assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
+}
+
+pub fn a_setting_that_a_server_does_not_know_stops_it_and_is_named() {
+    for name in ["hyper", "monetdb"] {
+        let Some(installed) = installed(name) else { continue };
+        let place = place();
+        let mut launch = launch(&installed, place.path());
+        launch.settings.insert("no_such_thing".into(), "1".into());
+        let error = assay_provision::start(launch).expect_err("it knows its settings");
+        let StartError::Exited { log, .. } = &error else { panic!("{error}") };
+        assert!(log.iter().any(|line| line.contains("no_such_thing")), "{error}");
+        assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
+    }
+}
+
 /// Settings as a MariaDB server that has no passwords reports them, in one row.
 fn mariadb_settings(server: &Server, names: &str) -> String {
     let mut stream = connect(server);
@@ -205,7 +232,17 @@ pub fn memcached_has_the_settings_given() {
 }
 
 pub fn every_server_serves_on_a_unix_socket() {
-    for name in ["redis", "valkey", "memcached", "postgres", "mariadb", "mysql", "mongodb"] {
+    for name in [
+        "redis",
+        "valkey",
+        "memcached",
+        "postgres",
+        "hyper",
+        "monetdb",
+        "mariadb",
+        "mysql",
+        "mongodb",
+    ] {
         let Some(installed) = installed(name) else { continue };
         let place = place();
         let mut launch = launch(&installed, place.path());

@@ -10,6 +10,7 @@ use assay_model::{Answer, FailureKind, Fields, Operation, Outcome, Schema};
 
 use super::{
     error::ServerError,
+    flavour::Limit,
     layout::{Body, Dialect},
     record,
     reply::RowReader,
@@ -27,6 +28,8 @@ pub(super) struct PostgresCodec {
     schema: Arc<Schema>,
     /// Which statements the server has parsed on this connection.
     parsed: Box<[bool]>,
+    /// Which statement the one without a name is, and with what limit.
+    unnamed: Option<(usize, u32)>,
     pending: Pending,
     rows: RowReader,
 }
@@ -36,6 +39,8 @@ pub(super) struct PostgresCodec {
 struct Pending {
     expected: Expected,
     statement: usize,
+    /// The most rows, where the statement says it.
+    limit: u32,
     shape: Option<Shape>,
     /// The field asked for, where it is one.
     field: u16,
@@ -56,6 +61,8 @@ enum Expected {
     Rows,
     /// A changed record: without one, the key is missing.
     Change,
+    /// A record that was not there: without one, its key exists.
+    NewRecord,
 }
 
 impl PostgresCodec {
@@ -69,6 +76,7 @@ impl PostgresCodec {
         let pending = Pending {
             expected: Expected::Nothing,
             statement: 0,
+            limit: 0,
             shape: None,
             field: 0,
             rows: 0,
@@ -76,7 +84,7 @@ impl PostgresCodec {
             failure: None,
         };
         let rows = RowReader::new(schema.clone());
-        PostgresCodec { statements, dialect, schema, parsed, pending, rows }
+        PostgresCodec { statements, dialect, schema, parsed, unnamed: None, pending, rows }
     }
 
     /// Appends the request with the statement at `index`, whose parameters `parameters` appends.
@@ -87,18 +95,40 @@ impl PostgresCodec {
         out: &mut Vec<u8>,
         parameters: impl FnOnce(&PostgresCodec, &mut Vec<u8>),
     ) -> Result<(), Outcome> {
+        self.request_up_to(0, expected, index, out, parameters)
+    }
+
+    /// As [`PostgresCodec::request`], for at most `limit` rows: where the statement has no parameter
+    /// for them, its text says so.
+    fn request_up_to(
+        &mut self,
+        limit: u32,
+        expected: Expected,
+        index: usize,
+        out: &mut Vec<u8>,
+        parameters: impl FnOnce(&PostgresCodec, &mut Vec<u8>),
+    ) -> Result<(), Outcome> {
         let statement = self.statements.get(index);
-        if !self.parsed[index] {
-            out.extend_from_slice(&statement.parse);
+        let parsed = match statement.has_literal_limit() {
+            true => self.unnamed == Some((index, limit)),
+            false => self.parsed[index],
+        };
+        if !parsed {
+            statement.parse(limit, out);
+            if statement.has_literal_limit() {
+                self.unnamed = None;
+            }
         }
         let start = statement.begin(out);
         parameters(self, out);
         if !statement.end(out, start) {
-            let why = format!("the record is larger than PostgreSQL takes, {MESSAGE_LIMIT} bytes");
+            let product = self.dialect.flavour.product;
+            let why = format!("the record is larger than {product} takes, {MESSAGE_LIMIT} bytes");
             return Err(sql::refused(why));
         }
         self.pending.expected = expected;
         self.pending.statement = index;
+        self.pending.limit = limit;
         self.pending.shape = Some(statement.shape);
         Ok(())
     }
@@ -121,9 +151,11 @@ impl PostgresCodec {
             Operation::Scan { start, limit, fields } => {
                 self.select(fields)?;
                 let index = self.statements.scan(fields);
-                self.request(Expected::Rows, index, out, |codec, out| {
+                self.request_up_to(limit, Expected::Rows, index, out, |codec, out| {
                     record::write_value(out, start);
-                    record::write_value(out, &i64::from(limit).to_be_bytes());
+                    if codec.dialect.flavour.limit == Limit::Parameter {
+                        record::write_value(out, &i64::from(limit).to_be_bytes());
+                    }
                     codec.write_member(fields, out);
                 })
             }
@@ -147,7 +179,7 @@ impl PostgresCodec {
             Operation::Insert { key, values } => {
                 sql::check_values(&self.schema, values)?;
                 let index = self.statements.insert();
-                self.request(Expected::Change, index, out, |codec, out| {
+                self.request(Expected::NewRecord, index, out, |codec, out| {
                     record::write_record(out, codec.dialect, &codec.schema, key, values);
                 })
             }
@@ -218,7 +250,7 @@ impl PostgresCodec {
             b'Z' => return self.ready(body).map(Taken::Ready),
             // BindComplete, and what may come at any time: notices, settings, notifications.
             b'2' | b'N' | b'S' | b'A' => {}
-            b'1' => self.parsed[self.pending.statement] = true,
+            b'1' => self.parsed(),
             b'E' => {
                 let error = ServerError::parse(message)
                     .map_err(|error| broken(&format!("an unreadable error: {error}")))?;
@@ -233,6 +265,16 @@ impl PostgresCodec {
             }
         }
         Ok(Taken::Part)
+    }
+
+    /// The server has parsed the statement in flight.
+    fn parsed(&mut self) {
+        let Pending { statement, limit, .. } = self.pending;
+        if self.statements.get(statement).has_literal_limit() {
+            self.unnamed = Some((statement, limit));
+        } else {
+            self.parsed[statement] = true;
+        }
     }
 
     /// The first failure is the one that counts.
@@ -260,7 +302,10 @@ impl PostgresCodec {
             }
             Expected::Rows => Ok(Outcome::Done),
             Expected::Record | Expected::Change if count == 0 => Ok(Outcome::Missing),
-            Expected::Record | Expected::Change => Ok(Outcome::Done),
+            Expected::NewRecord if count == 0 => {
+                Ok(Outcome::failed(FailureKind::Conflict, "a record with this key exists"))
+            }
+            Expected::Record | Expected::Change | Expected::NewRecord => Ok(Outcome::Done),
             Expected::Nothing => Err(broken("it is ready, but nothing was asked")),
         }
     }

@@ -152,7 +152,12 @@ impl Connection {
     ) -> Result<(), Trouble> {
         let mut refusal = None;
         loop {
-            match self.receive()? {
+            let message = match self.receive() {
+                Ok(message) => message,
+                // Why the connection ended, if the server said so.
+                Err(trouble) => return Err(refusal.map_or(trouble, Trouble::Server)),
+            };
+            match message {
                 Message::ReadyForQuery(_) => {
                     return refusal.map_or(Ok(()), |error| Err(Trouble::Server(error)));
                 }
@@ -182,7 +187,7 @@ impl Connection {
     pub fn prepare(&mut self, statements: &Statements) -> Result<(), Trouble> {
         let mut messages = Vec::new();
         for statement in statements.iter().filter(|statement| statement.eager) {
-            messages.extend_from_slice(&statement.parse);
+            statement.parse(0, &mut messages);
         }
         messages.extend_from_slice(SYNC);
         self.send(&messages)?;

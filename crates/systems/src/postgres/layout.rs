@@ -8,12 +8,15 @@ use std::iter;
 use assay_model::Schema;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
+use super::flavour::{Flavour, Keys};
+
 /// The member that holds the key of a record which keeps it inside its document.
 pub(super) const KEY_MEMBER: &str = "YCSB_KEY";
 
 /// Where and how a record is kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dialect {
+    pub flavour: &'static Flavour,
     pub body: Body,
     pub key: KeyPlace,
 }
@@ -142,7 +145,12 @@ impl Dialect {
     /// SQL that creates the empty table and its indexes, all or nothing.
     pub fn create_sql(&self, schema: &Schema) -> String {
         let table = escape_identifier(schema.table());
-        let key = "ycsb_key text COLLATE \"C\" PRIMARY KEY";
+        let (key, constraint) = match self.flavour.keys {
+            Keys::Indexed => ("ycsb_key text COLLATE \"C\" PRIMARY KEY", ""),
+            Keys::Assumed => {
+                ("ycsb_key text COLLATE \"C\" NOT NULL", ", ASSUMED PRIMARY KEY (ycsb_key)")
+            }
+        };
         let create = match (self.key, self.body) {
             (_, Body::Columns) => {
                 let fields: String = (0..)
@@ -153,10 +161,10 @@ impl Dialect {
                         format!(", {} text{collation}", escape_identifier(name))
                     })
                     .collect();
-                format!("CREATE TABLE {table} ({key}{fields})")
+                format!("CREATE TABLE {table} ({key}{fields}{constraint})")
             }
             (KeyPlace::Column, Body::Document(document)) => {
-                format!("CREATE TABLE {table} ({key}, data {} NOT NULL)", document.name)
+                format!("CREATE TABLE {table} ({key}, data {} NOT NULL{constraint})", document.name)
             }
             (KeyPlace::Document, Body::Document(document)) => format!(
                 "CREATE TABLE {table} (data {} NOT NULL); CREATE UNIQUE INDEX ON {table} ({})",

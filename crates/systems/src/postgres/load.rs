@@ -1,4 +1,4 @@
-//! The bulk loader: one `COPY … FROM STDIN (FORMAT binary)`.
+//! The bulk loader: one `COPY … FROM STDIN`, in PostgreSQL's binary format or as quoted text.
 
 use std::io;
 
@@ -15,8 +15,9 @@ use rustix::{
 
 use super::{
     connection::Connection,
+    csv,
     error::{ServerError, Trouble},
-    failed,
+    flavour::CopyFormat,
     layout::Dialect,
     record,
     statement::MESSAGE_LIMIT,
@@ -50,11 +51,15 @@ impl<'a> CopyLoader<'a> {
         schema: &'a Schema,
     ) -> Result<CopyLoader<'a>, SystemError> {
         let table = escape_identifier(schema.table());
-        let sql = format!("COPY {table} FROM STDIN (FORMAT binary)");
-        start(&mut connection, &sql).map_err(|trouble| failed(ACTION, trouble))?;
+        let (format, signature) = match dialect.flavour.copy {
+            CopyFormat::Binary => ("binary", SIGNATURE),
+            CopyFormat::Csv => ("csv", &b""[..]),
+        };
+        let sql = format!("COPY {table} FROM STDIN WITH (FORMAT {format})");
+        start(&mut connection, &sql).map_err(|trouble| dialect.flavour.failed(ACTION, trouble))?;
         let mut frame = Vec::with_capacity(FRAME_BYTES * 2);
         frame.extend_from_slice(&FRAME_HEAD);
-        frame.extend_from_slice(SIGNATURE);
+        frame.extend_from_slice(signature);
         let columns = dialect.column_count(schema);
         Ok(CopyLoader { connection, dialect, schema, columns, frame, records: 0, failed: None })
     }
@@ -63,7 +68,7 @@ impl<'a> CopyLoader<'a> {
     fn send_frame(&mut self) -> Result<(), Trouble> {
         let length = self.frame.len() - 1;
         if length > MESSAGE_LIMIT {
-            let why = format!("a record of {length} bytes; PostgreSQL takes up to 1 GiB");
+            let why = format!("a record of {length} bytes; the server takes up to 1 GiB");
             return Err(io::Error::other(why).into());
         }
         self.frame[1..5].copy_from_slice(&(length as u32).to_be_bytes());
@@ -95,7 +100,9 @@ impl<'a> CopyLoader<'a> {
     }
 
     fn end(&mut self) -> Result<(), Trouble> {
-        self.frame.extend_from_slice(&END_OF_ROWS);
+        if self.dialect.flavour.copy == CopyFormat::Binary {
+            self.frame.extend_from_slice(&END_OF_ROWS);
+        }
         self.send_frame()?;
         let mut done = BytesMut::new();
         frontend::copy_done(&mut done);
@@ -115,8 +122,13 @@ impl<'a> CopyLoader<'a> {
     }
 
     fn add(&mut self, key: &[u8], values: &[FieldValue<'_>]) -> Result<(), Trouble> {
-        self.frame.extend_from_slice(&self.columns.to_be_bytes());
-        record::write_record(&mut self.frame, self.dialect, self.schema, key, values);
+        match self.dialect.flavour.copy {
+            CopyFormat::Binary => {
+                self.frame.extend_from_slice(&self.columns.to_be_bytes());
+                record::write_record(&mut self.frame, self.dialect, self.schema, key, values);
+            }
+            CopyFormat::Csv => csv::write_record(&mut self.frame, self.schema, key, values),
+        }
         self.records += 1;
         if self.frame.len() < FRAME_BYTES { Ok(()) } else { self.send_frame() }
     }
@@ -127,11 +139,12 @@ impl<'a> CopyLoader<'a> {
         step: impl FnOnce(&mut Self) -> Result<(), Trouble>,
     ) -> Result<(), SystemError> {
         if let Some(why) = &self.failed {
-            return Err(failed(ACTION, format!("the COPY has failed: {why}")));
+            let why = format!("the COPY has failed: {why}");
+            return Err(self.dialect.flavour.failed(ACTION, why));
         }
         step(self).map_err(|trouble| {
             self.failed = Some(trouble.to_string());
-            failed(ACTION, trouble)
+            self.dialect.flavour.failed(ACTION, trouble)
         })
     }
 }

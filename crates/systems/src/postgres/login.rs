@@ -17,31 +17,32 @@ use postgres_protocol::{
 };
 
 use super::{
-    SYSTEM,
     connection::Connection,
     error::{ServerError, Trouble},
+    flavour::Flavour,
 };
 use crate::{SystemError, socket::Socket};
 
-/// The user and database of an endpoint that names none.
-const DEFAULT_NAME: &str = "postgres";
-
 /// Connects and logs in, each step within `timeout`.
-pub(super) fn open(endpoint: &Endpoint, timeout: Duration) -> Result<Connection, SystemError> {
+pub(super) fn open(
+    flavour: &Flavour,
+    endpoint: &Endpoint,
+    timeout: Duration,
+) -> Result<Connection, SystemError> {
     let unreachable = |why: String| SystemError::Unreachable {
-        system: SYSTEM.into(),
+        system: flavour.name.into(),
         address: endpoint.address.to_string(),
         why,
     };
     let refused = |why: String| SystemError::LoginRefused {
-        system: SYSTEM.into(),
+        system: flavour.name.into(),
         address: endpoint.address.to_string(),
         why,
     };
-    let socket = Socket::connect(&socket_address(&endpoint.address), timeout)
+    let socket = Socket::connect(&socket_address(flavour, &endpoint.address), timeout)
         .map_err(|error| unreachable(error.to_string()))?;
     let mut connection = Connection::new(socket);
-    log_in(&mut connection, endpoint).map_err(|failure| match failure {
+    log_in(&mut connection, flavour, endpoint).map_err(|failure| match failure {
         Failure::Login(why) => refused(why),
         Failure::Trouble(Trouble::Server(error)) => match error.code.as_str() {
             // too_many_connections
@@ -49,12 +50,14 @@ pub(super) fn open(endpoint: &Endpoint, timeout: Duration) -> Result<Connection,
                 "{error}. Raise max_connections (or the role's or database's CONNECTION LIMIT), \
                  or use fewer clients"
             )),
-            // invalid_authorization_specification, invalid_password, invalid_catalog_name
-            code if code.starts_with("28") || code == "3D000" => refused(explain(&error)),
+            code if flavour.refusals.iter().any(|start| code.starts_with(start)) => {
+                refused(explain(&error))
+            }
             _ => unreachable(error.to_string()),
         },
         Failure::Trouble(Trouble::Protocol(why)) => unreachable(format!(
-            "what listens there does not answer as PostgreSQL does ({why}); check the address"
+            "what listens there does not answer as {} does ({why}); check the address",
+            flavour.product
         )),
         Failure::Trouble(trouble) => unreachable(trouble.to_string()),
     })?;
@@ -78,9 +81,11 @@ fn explain(error: &ServerError) -> String {
 }
 
 /// A Unix socket may be given as libpq takes it, by the folder it is in.
-fn socket_address(address: &Address) -> Address {
+fn socket_address(flavour: &Flavour, address: &Address) -> Address {
     match address {
-        Address::Unix(path) if Path::is_dir(path) => Address::Unix(path.join(".s.PGSQL.5432")),
+        Address::Unix(path) if Path::is_dir(path) => {
+            Address::Unix(path.join(format!(".s.PGSQL.{}", flavour.port)))
+        }
         other => other.clone(),
     }
 }
@@ -96,25 +101,32 @@ impl<T: Into<Trouble>> From<T> for Failure {
     }
 }
 
-fn log_in(connection: &mut Connection, endpoint: &Endpoint) -> Result<(), Failure> {
-    let user = endpoint.user.as_deref().unwrap_or(DEFAULT_NAME);
+fn log_in(
+    connection: &mut Connection,
+    flavour: &Flavour,
+    endpoint: &Endpoint,
+) -> Result<(), Failure> {
+    let user = endpoint.user.as_deref().unwrap_or(flavour.default_user);
+    let database = endpoint.database.as_deref().or(flavour.default_database);
     let parameters = [
-        ("user", user),
-        ("database", endpoint.database.as_deref().unwrap_or(DEFAULT_NAME)),
-        ("application_name", "assay"),
-        ("client_encoding", "UTF8"),
+        Some(("user", user)),
+        database.map(|database| ("database", database)),
+        Some(("application_name", "assay")),
+        Some(("client_encoding", "UTF8")),
     ];
-    if parameters.iter().any(|(_, value)| value.contains('\0')) {
+    let parameters = || parameters.into_iter().flatten();
+    if parameters().any(|(_, value)| value.contains('\0')) {
         return Err(Failure::Login("a user or database name cannot hold a NUL byte".into()));
     }
     let mut out = BytesMut::new();
-    frontend::startup_message(parameters, &mut out)?;
+    frontend::startup_message(parameters(), &mut out)?;
     connection.send(&out)?;
     let password = || match &endpoint.password {
         Some(password) => Ok(password.reveal().as_bytes()),
         None => Err(Failure::Login(format!(
             "it asks for the password of '{user}' and none was given: put it in the URL, as in \
-             postgres://{user}:PASSWORD@host:5432/database"
+             {}://{user}:PASSWORD@host:{}/database",
+            flavour.name, flavour.port
         ))),
     };
     loop {

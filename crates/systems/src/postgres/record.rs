@@ -87,14 +87,17 @@ pub(super) fn write_document(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::postgres::layout::{HSTORE, JSON, JSONB};
+    use crate::postgres::{
+        flavour::POSTGRES,
+        layout::{HSTORE, JSON, JSONB},
+    };
 
     fn record(body: Body, key: KeyPlace, values: &[(u16, &[u8])]) -> Vec<u8> {
         let schema = Schema::new("t", "f", 2);
         let values: Vec<_> =
             values.iter().map(|&(field, bytes)| FieldValue { field, bytes }).collect();
         let mut out = Vec::new();
-        write_record(&mut out, Dialect { body, key }, &schema, b"k", &values);
+        write_record(&mut out, Dialect { flavour: &POSTGRES, body, key }, &schema, b"k", &values);
         out
     }
 

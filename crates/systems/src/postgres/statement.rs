@@ -2,13 +2,19 @@
 //!
 //! An operation is one write: Bind, Execute and Sync for the unnamed portal, all parameters in
 //! binary format. A statement's Parse goes out at connect; of a table with many fields, the
-//! statements about single columns are parsed before their first use instead, in the same write.
+//! statements about single columns are parsed before their first use instead, in the same write. So
+//! is, under no name and each time anew, a statement whose limit cannot be a parameter.
+
+use std::{io::Write as _, iter};
 
 use assay_model::{FieldValue, Fields, Outcome, Schema};
 use bytes::BytesMut;
 use postgres_protocol::{escape::escape_identifier, message::frontend};
 
-use super::layout::{Body, Dialect, DocumentType, KeyPlace};
+use super::{
+    flavour::{Flavour, Keys, Limit},
+    layout::{Body, Dialect, DocumentType, KeyPlace},
+};
 use crate::{
     framing,
     sql::{Lookups, Range},
@@ -67,8 +73,11 @@ pub(super) enum FieldsFrom {
 pub(super) struct Statement {
     /// Whether it is parsed at connect.
     pub eager: bool,
-    /// The Parse message.
-    pub parse: Box<[u8]>,
+    /// What precedes the limit in a Parse message that has it as a literal; all of the message
+    /// otherwise.
+    parse: Box<[u8]>,
+    /// What follows the limit in such a message.
+    after_limit: Option<Box<[u8]>>,
     /// What its result rows hold.
     pub shape: Shape,
     head: Box<[u8]>,
@@ -76,18 +85,30 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    fn new(index: usize, sql: &str, parameters: u16, shape: Shape, eager: bool) -> Statement {
-        let name = format!("s{index}");
+    fn new(
+        flavour: &Flavour,
+        index: usize,
+        Text { sql, parameters, open }: Text<'_>,
+        shape: Shape,
+        eager: bool,
+    ) -> Statement {
+        let name = if open { String::new() } else { format!("s{index}") };
+        let types = iter::repeat_n(flavour.text_type, usize::from(parameters)).flatten();
         let mut parse = BytesMut::new();
-        frontend::parse(&name, sql, [], &mut parse)
+        frontend::parse(&name, sql, types, &mut parse)
             .expect("names are checked: no NUL, and far below 2 GiB");
+        let mut parse = parse.to_vec();
+        // The tag, the length, the name and the SQL; what ends the SQL follows the limit.
+        let limit_at = 1 + 4 + name.len() + 1 + sql.len();
+        let after_limit = open.then(|| parse.split_off(limit_at).into());
         let mut head = b"B\0\0\0\0\0".to_vec();
         head.extend_from_slice(name.as_bytes());
         head.extend_from_slice(b"\0\0\x01\0\x01");
         head.extend_from_slice(&parameters.to_be_bytes());
         Statement {
-            eager,
-            parse: parse.as_ref().into(),
+            eager: eager && !open,
+            parse: parse.into(),
+            after_limit,
             shape,
             head: head.into(),
             // Text costs the server less than binary for all but hstore, whose text would have to
@@ -96,6 +117,23 @@ impl Statement {
                 FieldsFrom::Hstore => &[0, 1, 0, 1],
                 _ => &[0, 0],
             },
+        }
+    }
+
+    /// Whether its limit is a literal: it is parsed anew for each.
+    pub fn has_literal_limit(&self) -> bool {
+        self.after_limit.is_some()
+    }
+
+    /// Appends its Parse message, with `limit` if that is a literal.
+    pub fn parse(&self, limit: u32, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.parse);
+        if let Some(rest) = &self.after_limit {
+            write!(out, "{limit}").expect("a vector takes all");
+            out.extend_from_slice(rest);
+            let length = out.len() - start - 1;
+            out[start + 1..start + 5].copy_from_slice(&(length as u32).to_be_bytes());
         }
     }
 
@@ -115,6 +153,14 @@ impl Statement {
         out.extend_from_slice(EXECUTE_SYNC);
         length <= MESSAGE_LIMIT
     }
+}
+
+/// A statement's SQL.
+struct Text<'a> {
+    sql: &'a str,
+    parameters: u16,
+    /// Whether it ends where the literal of its limit is due.
+    open: bool,
 }
 
 /// Every statement of a table, and which one an operation needs. Shared by all clients.
@@ -150,7 +196,8 @@ impl Statements {
     /// The statements for `schema` in `dialect`.
     pub fn new(dialect: Dialect, schema: &Schema) -> Statements {
         let table = escape_identifier(schema.table());
-        let mut writer = Writer { table, key: dialect.key_sql(), all: Vec::new() };
+        let flavour = dialect.flavour;
+        let mut writer = Writer { flavour, table, key: dialect.key_sql(), all: Vec::new() };
         let (by_column, selections) = match dialect.body {
             Body::Columns => {
                 let (by_column, selections) = writer.columns(schema);
@@ -237,6 +284,7 @@ struct Selection {
 }
 
 struct Writer {
+    flavour: &'static Flavour,
     table: String,
     key: String,
     all: Vec<Statement>,
@@ -248,7 +296,8 @@ impl Writer {
     }
 
     fn add_column(&mut self, sql: &str, parameters: u16, shape: Shape, eager: bool) {
-        self.all.push(Statement::new(self.all.len(), sql, parameters, shape, eager));
+        let text = Text { sql, parameters, open: false };
+        self.all.push(Statement::new(self.flavour, self.all.len(), text, shape, eager));
     }
 
     fn change(&mut self, sql: &str, parameters: u16) {
@@ -263,9 +312,14 @@ impl Writer {
     fn scan(&mut self, selection: &Selection, eager: bool) {
         let Writer { table, key, .. } = self;
         let Selection { columns, parameters, shape } = selection;
-        let sql =
-            format!("SELECT {columns} FROM {table} WHERE {key} >= $1 ORDER BY {key} LIMIT $2");
-        self.add_column(&sql, *parameters, *shape, eager);
+        let sql = format!("SELECT {columns} FROM {table} WHERE {key} >= $1 ORDER BY {key} LIMIT ");
+        match self.flavour.limit {
+            Limit::Parameter => self.add_column(&format!("{sql}$2"), *parameters, *shape, eager),
+            Limit::Literal => {
+                let text = Text { sql: &sql, parameters: parameters - 1, open: true };
+                self.all.push(Statement::new(self.flavour, self.all.len(), text, *shape, eager));
+            }
+        }
     }
 
     fn update_sql(&self, assignments: &str) -> String {
@@ -275,8 +329,17 @@ impl Writer {
     fn insert_and_delete(&mut self, columns: u16) {
         let parameters: Vec<_> = (1..=columns).map(|number| format!("${number}")).collect();
         let values = parameters.join(", ");
-        self.change(&format!("INSERT INTO {} VALUES ({values})", self.table), columns);
-        self.change(&format!("DELETE FROM {} WHERE {} = $1", self.table, self.key), 1);
+        let Writer { flavour, table, key, .. } = &*self;
+        let insert = match flavour.keys {
+            Keys::Indexed => format!("INSERT INTO {table} VALUES ({values})"),
+            Keys::Assumed => format!(
+                "INSERT INTO {table} SELECT {values} \
+                 WHERE NOT EXISTS (SELECT 1 FROM {table} WHERE {key} = $1)"
+            ),
+        };
+        let delete = format!("DELETE FROM {table} WHERE {key} = $1");
+        self.change(&insert, columns);
+        self.change(&delete, 1);
     }
 
     /// The statements of a table with a column a field, but for lookups. Returns what these select:

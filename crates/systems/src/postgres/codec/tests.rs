@@ -2,7 +2,10 @@ use assay_model::FieldValue;
 use proptest::prelude::*;
 
 use super::*;
-use crate::postgres::layout::{HSTORE, JSON, JSONB, KeyPlace};
+use crate::postgres::{
+    flavour::POSTGRES,
+    layout::{HSTORE, JSON, JSONB, KeyPlace},
+};
 
 const BODIES: [(Body, KeyPlace); 7] = [
     (Body::Columns, KeyPlace::Column),
@@ -16,7 +19,7 @@ const BODIES: [(Body, KeyPlace); 7] = [
 
 fn codec((body, key): (Body, KeyPlace), fields: usize) -> PostgresCodec {
     let schema = Arc::new(Schema::new("t", "f", fields));
-    let dialect = Dialect { body, key };
+    let dialect = Dialect { flavour: &POSTGRES, body, key };
     PostgresCodec::new(Arc::new(Statements::new(dialect, &schema)), dialect, schema)
 }
 
