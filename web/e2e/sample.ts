@@ -149,6 +149,7 @@ export function sample(extent: Extent): Report {
       ...(extent.rates.length > 0 ? sweeps(groups, extent, "rate") : []),
     ],
     figures: [study()],
+    tables: [],
     settings: settings(systems.length),
     settings_sets: systems.map((_, index) => settingsOf(index)),
     trials,

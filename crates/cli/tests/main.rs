@@ -20,3 +20,4 @@ mod serve;
 mod servers;
 mod sins;
 mod storage;
+mod studies;

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     notes::failed_operations,
+    study::absence,
     text::{counted, escape, listed},
     units::percent,
     verdict::NO_DB,
@@ -108,7 +109,7 @@ fn kind(code: &str) -> CaveatKind {
     match code {
         "wrong_answers" | "answers_disagree" | "errors" | "failed" | "not_on_storage"
         | "unfinished_run" => CaveatKind::Severe,
-        "emulated" | "no_answers" | "not_counted" | "unsupported" => CaveatKind::Note,
+        "emulated" | "no_answers" | "not_counted" | "unsupported" | "study" => CaveatKind::Note,
         _ => CaveatKind::Warning,
     }
 }
@@ -121,6 +122,12 @@ fn of_runs(measured: &Measured<'_>) -> Vec<Said> {
         let which = if several { format!("run {number}") } else { "the run".to_owned() };
         let text = format!("{which} {how}: these are the trials that ended");
         said.push(Said::of_all("unfinished_run", text));
+    }
+    for run in measured.runs {
+        let absent = run.absent().unwrap_or_default();
+        said.extend(absent.iter().map(|absent| Said::of_all("absent", absence(absent))));
+        let notes = run.study().ok().flatten().map(|study| study.notes).unwrap_or_default();
+        said.extend(notes.iter().map(|note| Said::of_all("study", escape(note))));
     }
     let mut differ: Vec<String> = Vec::new();
     if let [first, others @ ..] = measured.runs {
