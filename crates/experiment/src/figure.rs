@@ -500,6 +500,8 @@ mod tests {
             (format!("{times}unit = \"ops/s\""), "ns, µs, ms or s"),
             ("x = \"records\"\ny = \"throughput\"\nunit = \"ms\"".into(), "kops/s"),
             (format!("{times}published = [{{ name = \"A\", range = [1, 2] }}]"), "figure.source"),
+            (format!("{times}workloads = [\"kpet\"]"), "there are kept, changed"),
+            (format!("{times}workloads = []"), "the list is empty"),
             (published("{ name = \"A\" }"), "'A': give its points"),
             (published("{ name = \"A\", points = [[1, 2]], range = [1, 2] }"), "'A': give"),
             (published("{ name = \"A\", points = [] }"), "empty"),

@@ -335,6 +335,8 @@ mod tests {
             ("clients = []", "clients"),
             ("repeats = 0", "repeats"),
             ("operations = 0", "operations"),
+            ("operations = \"all\"", "records"),
+            ("operations = \"records\"\nworkloads = [\"ycsb/load\"]", "give records"),
             ("duration = \"0s\"", "2s"),
             ("timeout = \"0s\"", "timeout: an operation takes some time, as in \"10s\""),
             ("operations = 5\nduration = \"1s\"", "operations"),
@@ -366,6 +368,50 @@ mod tests {
             let estimate = plan(toml).unwrap().round_estimate();
             assert!(estimate > Duration::from_secs(1_000_000_000), "{toml}: {estimate:?}");
         }
+    }
+
+    #[test]
+    fn as_many_operations_as_records_and_inserts_begin_with_none() {
+        let plan = plan(
+            r#"
+            systems = ["null", "memory"]
+            workloads = ["ycsb/a", "ycsb/load"]
+            records = [10, 1_000]
+            operations = "records"
+            [[figure]]
+            x = "records"
+            y = "throughput"
+            [[figure]]
+            title = "Inserts"
+            workloads = ["ycsb/load"]
+            x = "records"
+            y = "mean"
+            "#,
+        )
+        .unwrap();
+        let told: Vec<(&str, u64, Extent, u64)> = plan
+            .cells
+            .iter()
+            .step_by(2)
+            .map(|cell| {
+                (&*cell.workload, cell.parameters.record_count, cell.measure, cell.records())
+            })
+            .collect();
+        let many = Extent::Operations;
+        assert_eq!(
+            told,
+            [
+                ("ycsb/a", 10, many(10), 10),
+                ("ycsb/a", 1000, many(1000), 1000),
+                ("ycsb/load", 0, many(10), 10),
+                ("ycsb/load", 0, many(1000), 1000),
+            ]
+        );
+        assert_eq!(plan.round(1), [[1], [0], [3], [2], [5], [4], [7], [6]], "loads stay apart");
+        let [all, inserts] = plan.figures.as_slice() else { panic!("two: {:?}", plan.figures) };
+        assert_eq!((all.parts.len(), inserts.parts.len()), (2, 1));
+        assert_eq!(inserts.operation, Some(OperationKind::Insert));
+        assert!(all.only.is_empty() && inserts.only.contains("ycsb/load"));
     }
 
     #[test]

@@ -25,4 +25,4 @@ pub use operation::{FieldValue, Fields, Operation, OperationKind};
 pub use outcome::{Failure, FailureKind, Outcome};
 pub use redact::{REDACTED, names_a_secret, redact};
 pub use schema::{MAX_INDEXES, Schema};
-pub use study::{Absent, Change, PublishedPlace, Standing, Study};
+pub use study::{Absent, AbsentReason, Change, PublishedPlace, Standing, Study};

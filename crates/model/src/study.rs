@@ -78,6 +78,28 @@ pub struct Change {
 pub struct Absent {
     /// The system's label.
     pub system: String,
-    /// Why it is absent, and how to get it.
+    /// Which of the two it is.
+    pub reason: AbsentReason,
+    /// Why, and how to get it or what to ask for instead.
     pub why: String,
+}
+
+/// Why a system is absent, in general.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AbsentReason {
+    /// Its server, library or driver is not on this machine.
+    NotHere,
+    /// It cannot do what was asked.
+    Cannot,
+}
+
+impl AbsentReason {
+    /// In words that stand in place of the system's figures.
+    pub fn words(self) -> &'static str {
+        match self {
+            AbsentReason::NotHere => "not on this machine",
+            AbsentReason::Cannot => "cannot do this",
+        }
+    }
 }

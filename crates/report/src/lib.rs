@@ -22,7 +22,7 @@ mod verdict;
 use assay_results::{Cell, group_cells};
 
 pub use comparison::render_comparisons;
-pub use figure::render_figure;
+pub use figure::{render_figure, render_figures};
 pub use study::{StudyColumn, StudyTable, absence, render_study};
 pub use terminal::{color_wanted, terminal_width};
 pub use text::{counted, escape, escape_lines};

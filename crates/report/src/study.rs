@@ -18,15 +18,12 @@ use crate::{
     heading::load,
     table::{Align, Column, Value, draw},
     text::{self, cut, escape, grouped, listed, styled, wrap},
-    units::{count, duration, percent, rate, with_interval},
+    units::{duration, percent, rate, with_interval},
     verdict::NO_DB,
 };
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
-
-/// What stands in place of a system's figures.
-const ABSENT: &str = "not on this machine";
 
 /// A table of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -86,13 +83,14 @@ pub fn render_study(
     for note in &study.notes {
         lines.extend(say(&escape(note), DIM));
     }
-    lines.extend(say(&format!("published: {}", escape(&study.source)), DIM));
+    lines.extend(say(&format!("source: {}", escape(&study.source)), DIM));
     Ok(lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect())
 }
 
 /// `aerospike is not on this machine: …`.
 pub fn absence(absent: &Absent) -> String {
-    format!("{}: {ABSENT}: {}", escape(&absent.system), escape(&absent.why))
+    let words = absent.reason.words();
+    format!("{}: {words}: {}", escape(&absent.system), escape(&absent.why))
 }
 
 /// The tables of a study.
@@ -122,17 +120,16 @@ fn standing_table(of: &Standing, absent: &[Absent], cells: &[Cell]) -> StudyTabl
         let published =
             of.published.iter().position(|place| place.systems.contains(&placed.system));
         let mut row = vec![place(placed), escape(&placed.system), shown(placed)];
-        row.extend(theirs(&of.published, published));
+        row.push(theirs(&of.published, published));
         rows.push(row);
     }
     for (number, place) in of.published.iter().enumerate() {
         if order.placed.iter().any(|placed| place.systems.contains(&placed.system)) {
             continue;
         }
-        let missing = place.systems.iter().any(|system| is_absent(absent, system));
-        let why = if missing { ABSENT } else { "no figures here" };
+        let why = no_figures(absent, place.systems.iter());
         let mut row = vec!["–".to_owned(), escape(&place.systems.join(", ")), why.to_owned()];
-        row.extend(theirs(&of.published, Some(number)));
+        row.push(theirs(&of.published, Some(number)));
         rows.push(row);
     }
     let what = match of.operation {
@@ -154,13 +151,7 @@ fn standing_table(of: &Standing, absent: &[Absent], cells: &[Cell]) -> StudyTabl
     }
     notes.extend(agreement(of, &order.placed));
     let mut columns = vec![column("#", false), column("system", false), column("here", true)];
-    columns.push(column("# (published)", true));
-    columns.push(column("(published)", false));
-    if of.published.iter().any(|place| place.value.is_some()) {
-        columns.push(column("value (published)", true));
-    } else {
-        rows.iter_mut().for_each(|row| row.truncate(5));
-    }
+    columns.push(column("published", false));
     StudyTable { title: escape(&of.title), columns, rows, notes }
 }
 
@@ -168,8 +159,13 @@ fn loads(count: usize) -> String {
     text::counted(count as u64, "load")
 }
 
-fn is_absent(absent: &[Absent], system: &str) -> bool {
-    absent.iter().any(|absent| absent.system == system)
+/// What stands in place of the figures of systems that have none.
+fn no_figures<'a>(
+    absent: &[Absent],
+    mut systems: impl Iterator<Item = &'a String>,
+) -> &'static str {
+    let of = |system: &String| absent.iter().find(|absent| absent.system == *system);
+    systems.find_map(of).map_or("no figures here", |absent| absent.reason.words())
 }
 
 /// `1`, `1=` for a shared place, `1?` where repeats do not decide.
@@ -182,12 +178,12 @@ fn place(placed: &Placed) -> String {
     }
 }
 
-/// The published place, name and value.
-fn theirs(published: &[PublishedPlace], place: Option<usize>) -> [String; 3] {
-    let Some(place) = place else { return Default::default() };
-    let of = &published[place];
-    let value = of.value.as_deref().map(escape).unwrap_or_default();
-    [(place + 1).to_string(), escape(&of.name), value]
+/// The published place, name and value, as in `1 Aerospike, 4.9 kops/s`.
+fn theirs(published: &[PublishedPlace], place: Option<usize>) -> String {
+    let Some(place) = place else { return String::new() };
+    let PublishedPlace { name, value, .. } = &published[place];
+    let value = value.as_ref().map(|value| format!(", {value}")).unwrap_or_default();
+    escape(&format!("{} {name}{value}", place + 1))
 }
 
 /// Whether our order is the published one, as far as both have the systems.
@@ -231,16 +227,8 @@ fn agreement(of: &Standing, placed: &[Placed]) -> Option<String> {
 }
 
 fn change_table(of: &Change, absent: &[Absent], cells: &[Cell]) -> StudyTable {
-    let missing: Vec<String> = [&of.from, &of.to]
-        .into_iter()
-        .filter(|system| is_absent(absent, system))
-        .cloned()
-        .collect();
     let changed = standing::change(cells, &of.from, &of.to);
-    let nothing = match missing.as_slice() {
-        [] => "no figures here".to_owned(),
-        _ => ABSENT.to_owned(),
-    };
+    let nothing = no_figures(absent, [&of.from, &of.to].into_iter()).to_owned();
     let throughput = changed.as_ref().and_then(|changed| changed.throughput);
     let ours = throughput.map(|ratio| {
         let signed = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
@@ -264,7 +252,7 @@ fn change_table(of: &Change, absent: &[Absent], cells: &[Cell]) -> StudyTable {
         update.map_or(nothing, |(from, to)| format!("from {} to {}", percent(*from), percent(*to))),
         of.failures.as_deref().map(escape).unwrap_or_default(),
     ]);
-    let columns = vec![column("", false), column("here", false), column("(published)", false)];
+    let columns = vec![column("", false), column("here", false), column("published", false)];
     let notes = changed.map(|changed| format!("over {}", loads(changed.loads)));
     StudyTable { title: escape(&of.title), columns, rows, notes: notes.into_iter().collect() }
 }
@@ -308,7 +296,6 @@ fn latency_tables(cells: &[Cell], sizes: Sizes) -> Vec<StudyTable> {
                 column("p95", true),
                 column("p99", true),
                 column("max", true),
-                column("ops/s", true),
             ],
             rows,
             notes: note.into_iter().collect(),
@@ -332,7 +319,7 @@ fn rows(cell: &Cell) -> Vec<Vec<String>> {
             (None, None) => "no operation ended",
         };
         let mut row = vec![records, system, why.to_owned()];
-        row.resize(11, String::new());
+        row.resize(10, String::new());
         return vec![row];
     }
     let of_kind = |(number, kind): (usize, OperationKind)| {
@@ -357,7 +344,6 @@ fn rows(cell: &Cell) -> Vec<Vec<String>> {
             time(latency.map(|latency| latency.p95.median)),
             time(latency.map(|latency| latency.p99.median)),
             time(latency.map(|latency| latency.max as f64)),
-            if number == 0 { count(cell.throughput_ops_per_s.median) } else { String::new() },
         ]
     };
     kinds.into_iter().enumerate().map(of_kind).collect()
@@ -381,3 +367,6 @@ fn drawn(table: &StudyTable, width: usize, color: bool) -> Vec<String> {
     let blocks = draw(&columns, width, color);
     blocks.join(&String::new())
 }
+
+#[cfg(test)]
+mod tests;

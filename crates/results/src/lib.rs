@@ -34,8 +34,8 @@ mod summary;
 pub use alive::is_being_written;
 pub use assay_measure::statistics::{Interval, Ratio, Verdict};
 pub use assay_model::{
-    Absent, Axis, Change, Durability, FailureKind, Figure, Measure, OperationKind, Part, Published,
-    PublishedPlace, PublishedValues, Scale, Standing, Study, Unit,
+    Absent, AbsentReason, Axis, Change, Durability, FailureKind, Figure, Measure, OperationKind,
+    Part, Published, PublishedPlace, PublishedValues, Scale, Standing, Study, Unit,
 };
 pub use compare::{Across, Comparison, Comparisons, LatencyRatios, compare, differences};
 pub use error::ResultsError;

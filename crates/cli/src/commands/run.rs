@@ -178,14 +178,11 @@ pub fn show(run: &Run, format: Format, tables: Tables) -> anyhow::Result<()> {
                 write!(out, "{}", assay_report::render(&cells, width, color))?;
             }
             let title = run.header.plan["title"].as_str().unwrap_or_default();
-            for (number, figure) in figures.iter().enumerate() {
-                if with_tables || number > 0 {
-                    writeln!(out)?;
-                }
-                let title = figure.title.as_deref().unwrap_or(title);
-                let drawn = assay_report::render_figure(title, figure, &cells, width, color);
-                write!(out, "{drawn}")?;
+            if with_tables && !figures.is_empty() {
+                writeln!(out)?;
             }
+            let drawn = assay_report::render_figures(title, &figures, &cells, width, color);
+            write!(out, "{drawn}")?;
             let beside = assay_report::render_study(run, &cells, width, color)?;
             if !beside.is_empty() {
                 write!(out, "\n{beside}")?;

@@ -10,7 +10,7 @@ use assay_experiment::{
     spec::SystemSpec,
     study::{self, STUDIES, Shipped},
 };
-use assay_model::{Absent, Durability};
+use assay_model::{Absent, AbsentReason, Durability};
 use assay_provision::Folders;
 use assay_report::{absence, escape};
 use assay_results::Run;
@@ -85,7 +85,9 @@ fn plans(shipped: &Shipped, over: &Spec, quick: bool) -> anyhow::Result<Vec<Plan
             true => study::quick(spec, &study.quick_records),
             false => spec,
         };
+        let drawn = spec.figure.is_some();
         let mut spec = spec.overridden_by(over.clone());
+        let left_out = drawn && spec.figure.is_none();
         let durability = spec.durability.unwrap_or_default();
         let systems = expand_all(spec.systems.take().unwrap_or_default());
         let (present, absent) = present(systems, &own, durability, &folders)?;
@@ -101,6 +103,12 @@ fn plans(shipped: &Shipped, over: &Spec, quick: bool) -> anyhow::Result<Vec<Plan
         }
         plan.study = Some(study.clone());
         plan.absent = absent;
+        if left_out {
+            say!(
+                "assay: {}: its figures are left out: the command line replaces what they go over",
+                escape(&plan.title)
+            );
+        }
         plans.push(plan);
     }
     Ok(plans)
@@ -130,17 +138,22 @@ fn present(
         let why = match study::check_system(&spec, durability) {
             Ok(plan) => match (&plan.target, assay_systems::registry::find(&plan.driver)) {
                 (TargetPlan::Attach { .. }, _) | (_, None) => None,
-                (_, Some(driver)) => Found::look(driver, folders).missing().map(str::to_owned),
+                (_, Some(driver)) => Found::look(driver, folders)
+                    .missing()
+                    .map(|why| (AbsentReason::NotHere, why.to_owned())),
             },
             Err(error) if !own.contains(&system) => return Err(error),
-            Err(PlanError::UnknownSystem { name, .. }) => Some(format!(
-                "this build of Assay has no driver '{name}' (`assay systems` lists those it has)"
-            )),
-            Err(error) => Some(error.to_string()),
+            Err(PlanError::UnknownSystem { name, .. }) => {
+                let why = format!(
+                    "this build of Assay has no driver '{name}' (`assay systems` lists those it has)"
+                );
+                Some((AbsentReason::NotHere, why))
+            }
+            Err(error) => Some((AbsentReason::Cannot, error.to_string())),
         };
         match why {
             None => present.push(spec),
-            Some(why) => absent.push(Absent { system, why }),
+            Some((reason, why)) => absent.push(Absent { system, reason, why }),
         }
     }
     Ok((present, absent))

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_results::{Cell, differences as run_differences};
+use assay_results::{Absent, Cell, differences as run_differences};
 
 use super::{
     data::{CaveatKind, CaveatNote},
@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     notes::failed_operations,
-    study::absence,
     text::{counted, escape, listed},
     units::percent,
     verdict::NO_DB,
@@ -125,7 +124,7 @@ fn of_runs(measured: &Measured<'_>) -> Vec<Said> {
     }
     for run in measured.runs {
         let absent = run.absent().unwrap_or_default();
-        said.extend(absent.iter().map(|absent| Said::of_all("absent", absence(absent))));
+        said.extend(absent.iter().map(|absent| Said::of_all("absent", missing(absent))));
         let notes = run.study().ok().flatten().map(|study| study.notes).unwrap_or_default();
         said.extend(notes.iter().map(|note| Said::of_all("study", escape(note))));
     }
@@ -142,6 +141,12 @@ fn of_runs(measured: &Measured<'_>) -> Vec<Said> {
         said.push(Said::of_all("runs_differ", text));
     }
     said
+}
+
+/// A sentence of a page begins with a capital letter, a system's name as it is.
+fn missing(absent: &Absent) -> String {
+    let words = absent.reason.words();
+    format!("{words}: {}: {}", escape(&absent.system), escape(&absent.why))
 }
 
 fn of_cell(cell: &Cell, place: usize) -> Vec<Said> {
