@@ -207,6 +207,10 @@ impl<R: BufRead> Dialogue<R> {
                 prompt("\n");
                 return Ok(None);
             }
+            if line.len() as u64 == LONGEST_ANSWER && !line.ends_with(b"\n") {
+                say!("  that is too long: an answer has less than {LONGEST_ANSWER} bytes");
+                continue;
+            }
             let answer = String::from_utf8_lossy(&line);
             let answer = answer.trim();
             if self.echo {

@@ -71,7 +71,7 @@ fn shown(absent: &[Absent], cells: &[Cell]) -> Vec<StudyTable> {
 fn the_published_order_stands_beside_ours_with_what_is_absent() {
     let gone =
         Absent { reason: AbsentReason::NotHere, system: "gone".into(), why: "fetch it\n".into() };
-    let tables = shown(&[gone.clone()], &cells(&[("first", 900.0), ("second", 400.0)]));
+    let tables = shown(std::slice::from_ref(&gone), &cells(&[("first", 900.0), ("second", 400.0)]));
     let all = &tables[0];
     assert_eq!(all.rows[0], ["1", "first", "900/s", "1 First, 4.9 kops/s"]);
     assert_eq!(all.rows[1], ["2", "second", "400/s", "2 Second"]);
