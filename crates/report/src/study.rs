@@ -352,6 +352,8 @@ fn rows(cell: &Cell) -> Vec<Vec<String>> {
 /// The table's lines; a text that is too wide for a narrow terminal is cut.
 fn drawn(table: &StudyTable, width: usize, color: bool) -> Vec<String> {
     let most = width / 2;
+    // What a row is about stands in each block of a table that is too wide.
+    let fixed = (table.columns.len() / 2).clamp(1, 3);
     let columns: Vec<Column> = table
         .columns
         .iter()
@@ -359,7 +361,7 @@ fn drawn(table: &StudyTable, width: usize, color: bool) -> Vec<String> {
         .map(|(place, column)| Column {
             title: column.title.clone().into(),
             align: if column.figures { Align::Right } else { Align::Left },
-            priority: if place < 3.min(table.columns.len() - 1) { 0 } else { place as u8 },
+            priority: if place < fixed { 0 } else { place as u8 },
             beside: None,
             values: table.rows.iter().map(|row| Value::plain(cut(&row[place], most))).collect(),
         })

@@ -130,8 +130,14 @@ fn no_line_of_a_table_is_wider_than_asked_for_and_all_rows_have_all_columns() {
     for table in shown(&[gone], &cells) {
         assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{table:?}");
         for width in [40, 80, 200] {
-            for line in drawn(&table, width, false) {
-                assert!(text::width(&line) <= width, "{width}: {line}");
+            let lines = drawn(&table, width, false);
+            for line in &lines {
+                assert!(text::width(line) <= width, "{width}: {line}");
+            }
+            let all = lines.join("\n");
+            let is_empty = |place: usize| table.rows.iter().all(|row| row[place].is_empty());
+            for (place, column) in table.columns.iter().enumerate() {
+                assert!(is_empty(place) || all.contains(&column.title), "{width}: {all}");
             }
         }
     }
