@@ -136,6 +136,10 @@ export interface Report {
    */
   systems: SystemSummary[];
   /**
+   * The tables of the runs' studies.
+   */
+  tables: StudyTable[];
+  /**
    * What the experiments are called; empty if they have no names.
    */
   title: string;
@@ -836,6 +840,40 @@ export interface SystemSummary {
    * Product and version as the store reports them; several if runs had different ones.
    */
   versions: string[];
+}
+/**
+ * A table of a study.
+ */
+export interface StudyTable {
+  /**
+   * The columns.
+   */
+  columns: StudyColumn[];
+  /**
+   * What stands under it.
+   */
+  notes: string[];
+  /**
+   * The rows, a text each column.
+   */
+  rows: string[][];
+  /**
+   * What it shows.
+   */
+  title: string;
+}
+/**
+ * A column of a study's table.
+ */
+export interface StudyColumn {
+  /**
+   * Whether its texts are figures, set flush right.
+   */
+  figures: boolean;
+  /**
+   * The heading.
+   */
+  title: string;
 }
 /**
  * One repetition of one system in one group.

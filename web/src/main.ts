@@ -15,6 +15,7 @@ import { opening } from "./opening.ts";
 import { installProbe } from "./probe.ts";
 import { settingsSection } from "./settings.ts";
 import { openAllTables } from "./table.ts";
+import { tablesSection } from "./tables.ts";
 import { installColors } from "./theme.ts";
 import { trialsSection } from "./trials.ts";
 
@@ -64,7 +65,12 @@ function show(place: HTMLElement): void {
   const report = read();
   installColors();
   const drawn = figures(report);
-  const rest = [failuresSection(report), settingsSection(report), trialsSection(report)];
+  const rest = [
+    tablesSection(report),
+    failuresSection(report),
+    settingsSection(report),
+    trialsSection(report),
+  ];
   place.replaceChildren(
     opening(report),
     contents(drawn, rest),

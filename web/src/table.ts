@@ -12,6 +12,8 @@ export interface Column {
   readonly title: string;
   /** What its numbers mean; absent for text. */
   readonly quantity?: Quantity;
+  /** Whether its texts are figures, written already. */
+  readonly figures?: boolean;
 }
 
 /** A table whose rows are made when they are needed. */
@@ -97,7 +99,7 @@ function isEmpty(value: CsvValue): boolean {
 }
 
 function numeric(column: Column): string | undefined {
-  return column.quantity ? "number" : undefined;
+  return column.quantity || column.figures ? "number" : undefined;
 }
 
 /** A closed `<details>` whose table is made when it is opened. */

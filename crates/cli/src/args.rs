@@ -6,7 +6,10 @@ use assay_experiment::{
     Extent, Spec,
     extent::Time,
     number,
-    spec::{OneOrMany, Placement, RepeatsSpec, SystemSpec, Transport, Turns, WorkloadSpec},
+    spec::{
+        OneOrMany, OperationsSpec, Placement, RepeatsSpec, SystemSpec, Transport, Turns,
+        WorkloadSpec,
+    },
 };
 use assay_measure::pacing::Arrivals;
 use assay_model::Durability;
@@ -24,6 +27,10 @@ pub struct Arguments {
 pub enum Command {
     /// Run an experiment: start the systems, load, measure, check, show the table.
     Run(RunArguments),
+    /// Run a study: the experiments of a published work, its values beside ours.
+    Study(StudyArguments),
+    /// Ask what to run, run it, and show the command that does the same.
+    Start,
     /// Print the trials an experiment resolves to, and the time it will take.
     Plan(RunArguments),
     /// Repeat the trial of a record.
@@ -62,6 +69,19 @@ pub struct RunArguments {
     pub overrides: Overrides,
     #[command(flatten)]
     pub properties: Properties,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args)]
+pub struct StudyArguments {
+    /// The study [default: list them]
+    pub name: Option<String>,
+    /// Run at a small scale, which title and report then say
+    #[arg(long)]
+    pub quick: bool,
+    #[command(flatten)]
+    pub overrides: Overrides,
     #[command(flatten)]
     pub output: Output,
 }
@@ -353,7 +373,7 @@ impl Overrides {
             records: self.records.map(OneOrMany),
             clients: self.clients.map(OneOrMany),
             threads: self.threads,
-            operations: self.operations,
+            operations: self.operations.map(OperationsSpec::Count),
             duration: self.duration,
             warmup: self.warmup,
             cooldown: self.cooldown,

@@ -30,6 +30,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|refusal| refuse(&refusal));
     let done = match arguments.command {
         Command::Run(run) => commands::run::run(run),
+        Command::Study(study) => commands::study::study(study),
+        Command::Start => commands::start::start(),
         Command::Plan(run) => commands::plan::plan(run),
         Command::Rerun(rerun) => commands::rerun::rerun(rerun),
         Command::Show(show) => commands::show::show(show),

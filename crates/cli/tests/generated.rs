@@ -6,13 +6,16 @@ use std::{
     process::{Command, Stdio},
 };
 
-use assay_experiment::{Plan, Spec, builtin, plan::Extras};
+use assay_experiment::{Plan, Spec, builtin, plan::Extras, spec::SystemSpec, study};
+use assay_model::Durability;
 use serde_json::Value;
 
 use crate::common::{Place, readable};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 15] = [
     "run",
+    "study",
+    "start",
     "plan",
     "rerun",
     "show",
@@ -117,7 +120,9 @@ fn every_shipped_study_can_be_planned() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "toml") {
+            } else if path.extension().is_some_and(|end| end == "toml")
+                && !path.ends_with("study.toml")
+            {
                 files.push(path);
             }
         }
@@ -126,7 +131,12 @@ fn every_shipped_study_can_be_planned() {
         assert!(files.iter().any(|file| file.ends_with(known)), "{known}: {files:?}");
     }
     for file in files {
-        let plan = Spec::read(&file).map(|spec| Plan::resolve(spec, Extras::default()));
+        let plan = Spec::read(&file).map(|mut spec| {
+            // `assay study` leaves out the systems that this build has no driver of.
+            let known = |system: &SystemSpec| study::check_system(system, Durability::None).is_ok();
+            spec.systems.iter_mut().for_each(|systems| systems.retain(known));
+            Plan::resolve(spec, Extras::default())
+        });
         match plan {
             Ok(Ok(plan)) => {
                 let runnable = plan.cells.iter().any(|cell| cell.unsupported.is_none());

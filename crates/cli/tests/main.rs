@@ -21,3 +21,4 @@ mod servers;
 mod sins;
 mod stand_in;
 mod storage;
+mod studies;

@@ -46,10 +46,18 @@ mod tests {
         for study in std::fs::read_dir(studies).unwrap() {
             for file in std::fs::read_dir(study.unwrap().path()).unwrap() {
                 let path = file.unwrap().path();
-                let spec = crate::Spec::read(&path).unwrap();
+                if path.file_name().is_some_and(|name| name == "study.toml") {
+                    continue;
+                }
+                let mut spec = crate::Spec::read(&path).unwrap();
+                // A study names systems that this build may have no driver of.
+                let known = |system: &crate::spec::SystemSpec| {
+                    crate::study::check_system(system, Default::default()).is_ok()
+                };
+                spec.systems.iter_mut().for_each(|systems| systems.retain(known));
                 let plan = crate::Plan::resolve(spec, Default::default())
                     .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-                drawn += usize::from(plan.figure.is_some());
+                drawn += plan.figures.len();
                 seen += 1;
             }
         }

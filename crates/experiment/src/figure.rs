@@ -18,6 +18,10 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {
+    /// What it is called where an experiment has several; the experiment's title if not given.
+    pub title: Option<String>,
+    /// The workloads that it shows, by the names of their entries; all if not given.
+    pub workloads: Option<Vec<String>>,
     /// What it goes over: "records", "clients", "rate", the name of a numeric parameter of the
     /// workloads, or "percentile".
     pub x: Axis,
@@ -71,6 +75,10 @@ pub(crate) fn resolve(
     cells: &[Cell],
     parts: Vec<Part>,
 ) -> Result<Figure, PlanError> {
+    let parts = shown(&spec, parts)?;
+    let is_shown = |cell: &&Cell| parts.iter().any(|part| part.workloads.contains(&cell.workload));
+    let cells: Vec<Cell> = cells.iter().filter(is_shown).cloned().collect();
+    let cells = cells.as_slice();
     let parts = joined(&spec.x, cells, parts);
     check_x(&spec, cells)?;
     check_one_cell_a_point(&spec.x, cells, &parts)?;
@@ -87,7 +95,13 @@ pub(crate) fn resolve(
         }
         published.push(resolved);
     }
+    let only = match spec.workloads {
+        Some(_) => parts.iter().map(|part| part.name.clone()).collect(),
+        None => BTreeSet::new(),
+    };
     Ok(Figure {
+        title: spec.title,
+        only,
         x_scale: spec.x_scale.unwrap_or_default(),
         x: spec.x,
         y: spec.y,
@@ -99,10 +113,26 @@ pub(crate) fn resolve(
     })
 }
 
+/// The parts that a figure shows.
+fn shown(spec: &FigureSpec, parts: Vec<Part>) -> Result<Vec<Part>, PlanError> {
+    let Some(named) = &spec.workloads else { return Ok(parts) };
+    if let Some(unknown) = named.iter().find(|name| !parts.iter().any(|part| part.name == **name)) {
+        let known: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        return Err(bad(
+            "figure.workloads",
+            format!("there is no workload '{unknown}': there are {}", known.join(", ")),
+        ));
+    }
+    if named.is_empty() {
+        return Err(bad("figure.workloads", "the list is empty"));
+    }
+    Ok(parts.into_iter().filter(|part| named.contains(&part.name)).collect())
+}
+
 /// Where a cell stands on an axis; `None` if it has no such value.
 fn place(axis: &Axis, cell: &Cell) -> Option<f64> {
     match axis {
-        Axis::Records => Some(cell.parameters.record_count as f64),
+        Axis::Records => Some(cell.records() as f64),
         Axis::Clients => Some(f64::from(cell.clients)),
         Axis::Rate => match cell.mode {
             Mode::Open { rate_per_s, .. } => Some(rate_per_s),
@@ -229,10 +259,10 @@ fn check_one_cell_a_point(x: &Axis, cells: &[Cell], parts: &[Part]) -> Result<()
         // What a line is told apart by, and where it goes.
         let load = match x {
             Axis::Records => format!("{} {:?}", cell.clients, cell.mode),
-            Axis::Clients => format!("{} {:?}", cell.parameters.record_count, cell.mode),
-            Axis::Rate => format!("{} {}", cell.clients, cell.parameters.record_count),
+            Axis::Clients => format!("{} {:?}", cell.records(), cell.mode),
+            Axis::Rate => format!("{} {}", cell.clients, cell.records()),
             Axis::Percentile | Axis::Parameter(_) => {
-                format!("{} {:?} {}", cell.clients, cell.mode, cell.parameters.record_count)
+                format!("{} {:?} {}", cell.clients, cell.mode, cell.records())
             }
         };
         let point = format!("{} {part:?} {load} {:?}", cell.system.label, place(x, cell));
@@ -380,7 +410,7 @@ mod tests {
 
     fn figure(rest: &str, figure: &str) -> Result<Figure, String> {
         let text = format!("{rest}\n[figure]\n{figure}");
-        Ok(plan(&text)?.figure.expect("the experiment has a figure"))
+        Ok(plan(&text)?.figures.pop().expect("the experiment has a figure"))
     }
 
     #[test]
@@ -470,6 +500,8 @@ mod tests {
             (format!("{times}unit = \"ops/s\""), "ns, µs, ms or s"),
             ("x = \"records\"\ny = \"throughput\"\nunit = \"ms\"".into(), "kops/s"),
             (format!("{times}published = [{{ name = \"A\", range = [1, 2] }}]"), "figure.source"),
+            (format!("{times}workloads = [\"kpet\"]"), "there are kept, changed"),
+            (format!("{times}workloads = []"), "the list is empty"),
             (published("{ name = \"A\" }"), "'A': give its points"),
             (published("{ name = \"A\", points = [[1, 2]], range = [1, 2] }"), "'A': give"),
             (published("{ name = \"A\", points = [] }"), "empty"),

@@ -4,7 +4,7 @@
 //! [`Plan::resolve`] applies the defaults, expands the sweeps and checks what each system can do, so
 //! that nothing behind it sees a string key or an unset value. [`figure`] is what to draw of the
 //! results. [`system_name`] reads `postgres:jsonb`, `redis=redis://host:6379` and the like;
-//! [`builtin`] holds the experiments in the binary.
+//! [`builtin`] holds the default experiment and the workloads in the binary, [`study`] the studies.
 
 pub mod builtin;
 pub mod extent;
@@ -16,6 +16,7 @@ mod resolve;
 mod resolve_system;
 mod resolve_workload;
 pub mod spec;
+pub mod study;
 pub mod system_name;
 #[cfg(test)]
 mod testing;

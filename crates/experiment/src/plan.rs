@@ -8,10 +8,10 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use assay_measure::pacing::Arrivals;
-use assay_model::{Capabilities, Durability, Figure, Secret};
+use assay_model::{Absent, Capabilities, Durability, Figure, Secret, Study};
 use assay_systems::{Driver, registry};
 use assay_workload::CoreWorkload;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 use crate::{
@@ -45,8 +45,26 @@ pub struct Plan {
     /// The folder below which stores keep their data while they run; the system's folder for
     /// temporary files if not given.
     pub data_folder: Option<PathBuf>,
-    /// What to draw of the results.
-    pub figure: Option<Figure>,
+    /// What to draw of the results. As data: nothing, one figure, or a list.
+    #[serde(rename = "figure", serialize_with = "nothing_one_or_list")]
+    pub figures: Vec<Figure>,
+    /// The study that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub study: Option<Study>,
+    /// Systems that were asked for and are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<Absent>,
+}
+
+fn nothing_one_or_list<S: Serializer>(
+    figures: &[Figure],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match figures {
+        [] => serializer.serialize_none(),
+        [only] => only.serialize(serializer),
+        several => several.serialize(serializer),
+    }
 }
 
 /// How often each cell runs.
@@ -285,12 +303,21 @@ impl Plan {
 }
 
 impl Cell {
+    /// The records in question: those loaded, or, where none are, those that the measurement is to
+    /// insert, if that is set.
+    pub fn records(&self) -> u64 {
+        match self.parameters.record_count {
+            0 => self.parameters.operation_count,
+            loaded => loaded,
+        }
+    }
+
     /// Whether two cells differ in nothing but the system.
     pub fn same_load(&self, other: &Cell) -> bool {
         self.workload == other.workload
             && self.clients == other.clients
             && self.mode == other.mode
-            && self.parameters.record_count == other.parameters.record_count
+            && self.records() == other.records()
     }
 
     /// Whether its measurement can be divided into pieces with other systems' pieces between them:

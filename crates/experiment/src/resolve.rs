@@ -12,7 +12,10 @@ use crate::{
     plan::{Cell, Extras, Mode, Plan, PlanError, Repeats},
     resolve_system::{check_durability, resolve_systems},
     resolve_workload::{Group, resolve_workloads},
-    spec::{AutoWord, OneOrMany, Placement, RepeatsSpec, Spec, SystemSpec, Transport},
+    spec::{
+        AutoWord, FiguresSpec, OneOrMany, OperationsSpec, Placement, RepeatsSpec, Spec, SystemSpec,
+        Transport,
+    },
 };
 
 /// What runs if the experiment does not say.
@@ -41,12 +44,16 @@ impl Plan {
         let question = spec.question.clone();
         let repeats = resolve_repeats(&spec)?;
         let data_folder = spec.data_folder.clone().map(PathBuf::from);
-        let figure = spec.figure.take();
+        let figures = spec.figure.take().map(FiguresSpec::into_vec).unwrap_or_default();
         let groups = resolve_workloads(spec.workloads.take(), extras)?;
-        let parts = groups.iter().map(Group::part).collect();
+        let parts: Vec<_> = groups.iter().map(Group::part).collect();
         let cells = expand(spec, groups)?;
-        let figure = figure.map(|spec| figure::resolve(spec, &cells, parts)).transpose()?;
-        Ok(Plan { title, question, cells, repeats, data_folder, figure })
+        let figures = figures
+            .into_iter()
+            .map(|spec| figure::resolve(spec, &cells, parts.clone()))
+            .collect::<Result<_, _>>()?;
+        let (study, absent) = (None, Vec::new());
+        Ok(Plan { title, question, cells, repeats, data_folder, figures, study, absent })
     }
 }
 
@@ -83,21 +90,7 @@ fn expand(spec: Spec, groups: Vec<Group>) -> Result<Vec<Cell>, PlanError> {
         Some(many) => many.0.into_iter().map(Some).collect(),
     };
     let modes = resolve_modes(spec.rate, spec.arrivals)?;
-    let measure = match (spec.operations, spec.duration) {
-        (Some(_), Some(_)) => {
-            return Err(bad("operations", "give operations or duration, not both"));
-        }
-        (Some(0), None) => return Err(bad("operations", "0 operations measure nothing")),
-        (Some(count), None) => Extent::Operations(count),
-        (None, time) => Extent::Time(time.map_or(default::DURATION, |time| time.0)),
-    };
-    if measure == Extent::Time(Duration::ZERO) {
-        return Err(bad("duration", "a measurement takes some time, as in \"2s\""));
-    }
-    let warmup = spec.warmup.unwrap_or(match measure {
-        Extent::Operations(count) => Extent::Operations(count / 10),
-        Extent::Time(_) => Extent::Time(default::WARMUP),
-    });
+    let measured = Measured::of(spec.operations, spec.duration)?;
     for (field, empty) in [
         ("systems", systems.is_empty()),
         ("workloads", workloads.is_empty()),
@@ -140,6 +133,11 @@ fn expand(spec: Spec, groups: Vec<Group>) -> Result<Vec<Cell>, PlanError> {
                     ),
                 ));
             }
+            let measure = measured.extent(&mut parameters)?;
+            let warmup = spec.warmup.unwrap_or(match measure {
+                Extent::Operations(count) => Extent::Operations(count / 10),
+                Extent::Time(_) => Extent::Time(default::WARMUP),
+            });
             if let Some(table) = &spec.table {
                 parameters.table.clone_from(table);
             }
@@ -174,6 +172,62 @@ fn expand(spec: Spec, groups: Vec<Group>) -> Result<Vec<Cell>, PlanError> {
         }
     }
     Ok(cells)
+}
+
+/// How long cells are measured.
+enum Measured {
+    /// All as long.
+    Extent(Extent),
+    /// Each for as many operations as it has records.
+    AsRecords,
+}
+
+impl Measured {
+    fn of(
+        operations: Option<OperationsSpec>,
+        duration: Option<Time>,
+    ) -> Result<Measured, PlanError> {
+        match (operations, duration) {
+            (Some(_), Some(_)) => Err(bad("operations", "give operations or duration, not both")),
+            (Some(OperationsSpec::Count(0)), None) => {
+                Err(bad("operations", "0 operations measure nothing"))
+            }
+            (Some(OperationsSpec::Count(count)), None) => {
+                Ok(Measured::Extent(Extent::Operations(count)))
+            }
+            (Some(OperationsSpec::AsRecords(_)), None) => Ok(Measured::AsRecords),
+            (None, Some(Time(Duration::ZERO))) => {
+                Err(bad("duration", "a measurement takes some time, as in \"2s\""))
+            }
+            (None, time) => {
+                Ok(Measured::Extent(Extent::Time(time.map_or(default::DURATION, |time| time.0))))
+            }
+        }
+    }
+
+    /// How long a cell with these parameters is measured. A workload that only inserts begins with
+    /// an empty table where its operations are its records: then there are as many of these in the
+    /// end as other workloads have from the start.
+    fn extent(&self, parameters: &mut CoreWorkload) -> Result<Extent, PlanError> {
+        match self {
+            Measured::Extent(extent) => Ok(*extent),
+            Measured::AsRecords => {
+                let count = parameters.record_count;
+                if count == 0 {
+                    return Err(bad(
+                        "operations",
+                        "as many as there are records, and there are none: give records, as in \
+                         records = 1000",
+                    ));
+                }
+                parameters.operation_count = count;
+                if is_insert_only(parameters) {
+                    parameters.record_count = 0;
+                }
+                Ok(Extent::Operations(count))
+            }
+        }
+    }
 }
 
 fn is_insert_only(workload: &CoreWorkload) -> bool {
@@ -281,6 +335,8 @@ mod tests {
             ("clients = []", "clients"),
             ("repeats = 0", "repeats"),
             ("operations = 0", "operations"),
+            ("operations = \"all\"", "records"),
+            ("operations = \"records\"\nworkloads = [\"ycsb/load\"]", "give records"),
             ("duration = \"0s\"", "2s"),
             ("timeout = \"0s\"", "timeout: an operation takes some time, as in \"10s\""),
             ("operations = 5\nduration = \"1s\"", "operations"),
@@ -312,6 +368,50 @@ mod tests {
             let estimate = plan(toml).unwrap().round_estimate();
             assert!(estimate > Duration::from_secs(1_000_000_000), "{toml}: {estimate:?}");
         }
+    }
+
+    #[test]
+    fn as_many_operations_as_records_and_inserts_begin_with_none() {
+        let plan = plan(
+            r#"
+            systems = ["null", "memory"]
+            workloads = ["ycsb/a", "ycsb/load"]
+            records = [10, 1_000]
+            operations = "records"
+            [[figure]]
+            x = "records"
+            y = "throughput"
+            [[figure]]
+            title = "Inserts"
+            workloads = ["ycsb/load"]
+            x = "records"
+            y = "mean"
+            "#,
+        )
+        .unwrap();
+        let told: Vec<(&str, u64, Extent, u64)> = plan
+            .cells
+            .iter()
+            .step_by(2)
+            .map(|cell| {
+                (&*cell.workload, cell.parameters.record_count, cell.measure, cell.records())
+            })
+            .collect();
+        let many = Extent::Operations;
+        assert_eq!(
+            told,
+            [
+                ("ycsb/a", 10, many(10), 10),
+                ("ycsb/a", 1000, many(1000), 1000),
+                ("ycsb/load", 0, many(10), 10),
+                ("ycsb/load", 0, many(1000), 1000),
+            ]
+        );
+        assert_eq!(plan.round(1), [[1], [0], [3], [2], [5], [4], [7], [6]], "loads stay apart");
+        let [all, inserts] = plan.figures.as_slice() else { panic!("two: {:?}", plan.figures) };
+        assert_eq!((all.parts.len(), inserts.parts.len()), (2, 1));
+        assert_eq!(inserts.operation, Some(OperationKind::Insert));
+        assert!(all.only.is_empty() && inserts.only.contains("ycsb/load"));
     }
 
     #[test]

@@ -56,10 +56,10 @@ pub(crate) fn resolve_systems(specs: Vec<SystemSpec>) -> Result<Vec<SystemPlan>,
     distinct_labels(systems)
 }
 
-fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> {
-    let name = match spec {
-        SystemSpec::Name(text) => text.parse().map_err(PlanError::BadSystem)?,
-        SystemSpec::Table(table) => SystemName {
+fn name_of(spec: SystemSpec) -> Result<SystemName, String> {
+    match spec {
+        SystemSpec::Name(text) => text.parse(),
+        SystemSpec::Table(table) => Ok(SystemName {
             driver: table.name,
             layout: table.layout,
             label: table.label,
@@ -69,8 +69,22 @@ fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> {
                 .map(|(name, value)| (name, value.to_string()))
                 .collect(),
             url: table.url,
-        },
-    };
+        }),
+    }
+}
+
+/// What a system is called in tables, whether or not there is a driver of its name.
+pub(crate) fn label_of(spec: &SystemSpec) -> String {
+    match name_of(spec.clone()) {
+        Ok(SystemName { label: Some(label), .. }) => label,
+        Ok(SystemName { driver, layout: Some(layout), .. }) => format!("{driver}:{layout}"),
+        Ok(SystemName { driver, .. }) => driver,
+        Err(_) => "a system".to_owned(),
+    }
+}
+
+pub(crate) fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> {
+    let name = name_of(spec).map_err(PlanError::BadSystem)?;
     let driver = find_driver(&name.driver)?;
     let layout = find_layout(driver, name.layout.as_deref())?;
     let target = match (driver.place, &name.url) {

@@ -39,8 +39,9 @@ pub struct Spec {
     pub clients: Option<OneOrMany<u32>>,
     /// Threads that drive wire clients; as many as the client's cores if not given.
     pub threads: Option<u32>,
-    /// Operations to measure, in place of `duration`.
-    pub operations: Option<u64>,
+    /// Operations to measure, in place of `duration`: a number, or "records" for as many as there
+    /// are records. A workload that only inserts then inserts the records itself.
+    pub operations: Option<OperationsSpec>,
     /// How long to measure, in place of `operations`.
     pub duration: Option<Time>,
     /// How long to run before measuring, as a time or a number of operations.
@@ -76,8 +77,8 @@ pub struct Spec {
     pub table: Option<String>,
     /// The folder below which servers and embedded stores keep their data while they run.
     pub data_folder: Option<String>,
-    /// What to draw of the results, with what others have published.
-    pub figure: Option<FigureSpec>,
+    /// What to draw of the results, with what others have published: a figure, or several.
+    pub figure: Option<FiguresSpec>,
 }
 
 /// Which cores client and server run on.
@@ -226,6 +227,44 @@ impl std::str::FromStr for RepeatsSpec {
     }
 }
 
+/// How many operations are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OperationsSpec {
+    /// This many.
+    Count(u64),
+    /// As many as there are records.
+    AsRecords(RecordsWord),
+}
+
+/// The word `records`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordsWord {
+    /// `records`.
+    Records,
+}
+
+/// A figure, or several.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FiguresSpec {
+    /// One, `[figure]`.
+    One(Box<FigureSpec>),
+    /// Several, each `[[figure]]`.
+    Several(Vec<FigureSpec>),
+}
+
+impl FiguresSpec {
+    /// Each of them.
+    pub fn into_vec(self) -> Vec<FigureSpec> {
+        match self {
+            FiguresSpec::One(one) => vec![*one],
+            FiguresSpec::Several(several) => several,
+        }
+    }
+}
+
 /// One value, or several to sweep over.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
@@ -285,6 +324,61 @@ impl<'de> Deserialize<'de> for RepeatsSpec {
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<RepeatsSpec, E> {
                 text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for OperationsSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OperationsSpec, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = OperationsSpec;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of operations or \"records\"")
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<OperationsSpec, E> {
+                u64::try_from(value)
+                    .map(OperationsSpec::Count)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<OperationsSpec, E> {
+                Ok(OperationsSpec::Count(value))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<OperationsSpec, E> {
+                match text {
+                    "records" => Ok(OperationsSpec::AsRecords(RecordsWord::Records)),
+                    other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for FiguresSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FiguresSpec, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = FiguresSpec;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a figure, [figure], or several, each [[figure]]")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<FiguresSpec, A::Error> {
+                FigureSpec::deserialize(de::value::MapAccessDeserializer::new(map))
+                    .map(|one| FiguresSpec::One(Box::new(one)))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<FiguresSpec, A::Error> {
+                Vec::deserialize(de::value::SeqAccessDeserializer::new(seq))
+                    .map(FiguresSpec::Several)
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -376,9 +470,14 @@ impl Spec {
             (None, None) => (self.operations, self.duration),
             given => given,
         };
-        let figure = self.figure.filter(|figure| figure.outlives(&over));
+        let left = self.figure.map(|figures| {
+            let mut left = figures.into_vec();
+            left.retain(|figure| figure.outlives(&over));
+            left
+        });
+        let left = left.filter(|left| !left.is_empty()).map(FiguresSpec::Several);
         Spec {
-            figure: over.figure.or(figure),
+            figure: over.figure.or(left),
             title: over.title.or(self.title),
             question: over.question.or(self.question),
             systems: over.systems.or(self.systems),
@@ -479,7 +578,7 @@ mod tests {
         let file = Spec::parse("duration = \"2s\"\nclients = 4\nseed = 1", "f").unwrap();
         let over = Spec::parse("operations = 10\nclients = 8", "o").unwrap();
         let spec = file.overridden_by(over);
-        assert_eq!((spec.operations, spec.duration), (Some(10), None));
+        assert_eq!((spec.operations, spec.duration), (Some(OperationsSpec::Count(10)), None));
         assert_eq!((spec.clients, spec.seed), (Some(OneOrMany(vec![8])), Some(1)));
     }
 }

@@ -10,6 +10,12 @@ use crate::OperationKind;
 /// A figure, resolved: every part set and fitting the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Figure {
+    /// What it is called where a run has several; the run's own title if not given.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// The parts that it has; all if there are none here.
+    #[serde(default)]
+    pub only: BTreeSet<String>,
     /// What it goes over.
     pub x: Axis,
     /// How `x` is spread.

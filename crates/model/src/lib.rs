@@ -14,6 +14,7 @@ mod operation;
 mod outcome;
 mod redact;
 mod schema;
+mod study;
 
 pub use answer::{Answer, Row};
 pub use capability::{Capabilities, Feature, NO_INDEXES, Support};
@@ -24,3 +25,4 @@ pub use operation::{FieldValue, Fields, Operation, OperationKind};
 pub use outcome::{Failure, FailureKind, Outcome};
 pub use redact::{REDACTED, names_a_secret, redact};
 pub use schema::{MAX_INDEXES, Schema};
+pub use study::{Absent, AbsentReason, Change, PublishedPlace, Standing, Study};

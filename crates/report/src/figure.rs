@@ -33,11 +33,44 @@ pub fn render_figure(
     width: usize,
     color: bool,
 ) -> String {
+    draw_figure(title, figure, cells, width, color, &mut BTreeSet::new())
+}
+
+/// The figures of a run with the title `title`, one below the other. What must be known of a part's
+/// trials stands under the first figure that has the part: the others draw the same trials.
+pub fn render_figures(
+    title: &str,
+    figures: &[Figure],
+    cells: &[Cell],
+    width: usize,
+    color: bool,
+) -> String {
+    let mut noted = BTreeSet::new();
+    let drawn: Vec<String> = figures
+        .iter()
+        .map(|figure| {
+            let title = figure.title.as_deref().unwrap_or(title);
+            draw_figure(title, figure, cells, width, color, &mut noted)
+        })
+        .collect();
+    drawn.join("\n")
+}
+
+/// `noted` are the parts of which notes have been given.
+fn draw_figure(
+    title: &str,
+    figure: &Figure,
+    cells: &[Cell],
+    width: usize,
+    color: bool,
+    noted: &mut BTreeSet<String>,
+) -> String {
     if cells.is_empty() {
         return String::new();
     }
     let width = width.max(text::NARROWEST);
     let mut lines = paragraph(&escape(title), BOLD, width, color);
+    let before = noted.clone();
     for panel in panels(figure, cells) {
         lines.push(String::new());
         lines.extend(paragraph(&figure_heading(figure, &panel), BOLD, width, color));
@@ -51,7 +84,10 @@ pub fn render_figure(
         for told in published(figure, &panel) {
             lines.extend(paragraph(&told, Style::new(), width, color));
         }
-        for note in panel_notes(figure, &panel) {
+        noted.insert(panel.name.clone());
+        let notes =
+            if before.contains(&panel.name) { Vec::new() } else { panel_notes(figure, &panel) };
+        for note in notes {
             lines.extend(paragraph(&note.text, note.style, width, color));
         }
     }

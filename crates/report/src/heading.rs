@@ -9,6 +9,7 @@ use crate::{
 
 /// A parameter that says what a cell's number of records says, too.
 const RECORD_COUNT: &str = "record_count=";
+const OPERATION_COUNT: &str = "operation_count";
 
 /// Workload, clients, records, durability, loop and repeats of a group. `all` are the cells of the
 /// whole run: parameters in which its workloads of one name differ are named.
@@ -64,9 +65,10 @@ pub fn name(cell: &Cell, all: &[Cell], over: Option<&Axis>) -> Name {
     let clients = over != Some(&Axis::Clients) && varies(&|other| other.clients != cell.clients);
     add(counted(cell.clients.into(), "client"), " with ", clients);
     add(
-        counted(cell.records, "record"),
+        records(cell),
         if clients { " and " } else { " with " },
-        over != Some(&Axis::Records) && varies(&|other| other.records != cell.records),
+        over != Some(&Axis::Records)
+            && varies(&|other| other.records_in_question() != cell.records_in_question()),
     );
     let arrivals = |of: &Cell| match of.mode {
         Mode::Open { arrivals, .. } => Some(arrivals),
@@ -127,7 +129,7 @@ pub fn load(cell: &Cell, over: Option<&Axis>) -> Vec<String> {
         parts.push(counted(cell.clients.into(), "client"));
     }
     if over != Some(&Axis::Records) {
-        parts.push(counted(cell.records, "record"));
+        parts.push(records(cell));
     }
     parts.push(format!("durability {}", cell.durability.level));
     if let Mode::Open { rate_per_s, arrivals } = cell.mode {
@@ -141,6 +143,14 @@ pub fn load(cell: &Cell, over: Option<&Axis>) -> Vec<String> {
         parts.push(format!("placement {}", escape(&cell.placement.policy)));
     }
     parts
+}
+
+/// The records loaded, or those that the measurement is to insert.
+fn records(cell: &Cell) -> String {
+    match (cell.records, cell.records_in_question()) {
+        (0, inserted) if inserted > 0 => format!("{} to insert", counted(inserted, "record")),
+        (loaded, _) => counted(loaded, "record"),
+    }
 }
 
 pub fn repeats(cells: &[&Cell]) -> Option<String> {
@@ -158,10 +168,12 @@ fn telling_parameters(cell: &Cell, all: &[Cell]) -> Vec<String> {
     parameters
         .iter()
         .filter(|(name, value)| {
-            all.iter().any(|other| {
-                other.workload == cell.workload
-                    && other.workload_parameters.get(name.as_str()) != Some(*value)
-            })
+            // How many were measured is told with the figures.
+            *name != OPERATION_COUNT
+                && all.iter().any(|other| {
+                    other.workload == cell.workload
+                        && other.workload_parameters.get(name.as_str()) != Some(*value)
+                })
         })
         .map(|(name, value)| {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -12,6 +12,7 @@ mod heading;
 mod notes;
 pub mod page;
 mod sparkline;
+mod study;
 mod table;
 mod terminal;
 mod text;
@@ -21,7 +22,8 @@ mod verdict;
 use assay_results::{Cell, group_cells};
 
 pub use comparison::render_comparisons;
-pub use figure::render_figure;
+pub use figure::{render_figure, render_figures};
+pub use study::{StudyColumn, StudyTable, absence, render_study};
 pub use terminal::{color_wanted, terminal_width};
 pub use text::{counted, escape, escape_lines};
 pub use units::{bytes, duration, rate};

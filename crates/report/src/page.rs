@@ -52,6 +52,7 @@ impl Report {
             groups: groups::groups(&measured, &caveats),
             panels,
             figures: figures::figures(&measured),
+            tables: figures::tables(&measured),
             settings: settings::settings(&measured, &differences),
             settings_sets,
             trials,

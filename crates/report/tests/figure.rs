@@ -84,6 +84,8 @@ fn figure() -> Figure {
     let few = vec![(1.0, 1_500.0), (10_000.0, 1_200.0)];
     let published = |name: &str, values| Published { name: name.into(), part: None, values };
     Figure {
+        title: None,
+        only: Default::default(),
         x: Axis::Records,
         x_scale: Scale::Log,
         y: Measure::P50,

@@ -392,6 +392,8 @@ fn runs_of_different_things_stand_together_under_their_own_names() {
 #[test]
 fn a_studys_figure_has_measured_and_published_lines() {
     let figure = Figure {
+        title: None,
+        only: Default::default(),
         x: Axis::Clients,
         x_scale: Scale::Log,
         y: Measure::Throughput,

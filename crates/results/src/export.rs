@@ -77,9 +77,11 @@ pub fn export(run: &Run, format: Format, out: &mut dyn Write) -> Result<(), Resu
         Format::Jsonl => write_jsonl(&run.trials, out)?,
         Format::Hdr => write_hdr(run, out)?,
         Format::Ycsb => ycsb::write(&run.trials, out)?,
-        Format::Figure => match run.figure()? {
-            Some(figure) => drawn::write(&figure, &run.cells(), out)?,
-            None => return Err(ResultsError::NoFigure { path: run.path.clone() }),
+        Format::Figure => match run.figures()? {
+            none if none.is_empty() => {
+                return Err(ResultsError::NoFigure { path: run.path.clone() });
+            }
+            figures => drawn::write(&figures, &run.cells(), out)?,
         },
     }
     Ok(out.flush()?)
@@ -213,7 +215,7 @@ mod tests {
         assert!(error.contains("run.json is damaged") && error.contains("plan.figure"), "{error}");
         for without in [serde_json::json!({"figure": null}), serde_json::Value::Null] {
             run.header.plan = without;
-            assert_eq!(run.figure().unwrap(), None);
+            assert_eq!(run.figures().unwrap(), []);
             let error = export(&run, Format::Figure, &mut Vec::new()).unwrap_err().to_string();
             assert!(error.contains("[figure]") && error.contains("--format csv"), "{error}");
         }

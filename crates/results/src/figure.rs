@@ -53,7 +53,7 @@ pub struct Point {
 /// percentiles).
 pub fn place(axis: &Axis, cell: &Cell) -> Option<f64> {
     match axis {
-        Axis::Records => Some(cell.records as f64),
+        Axis::Records => Some(cell.records_in_question() as f64),
         Axis::Clients => Some(f64::from(cell.clients)),
         Axis::Rate => match cell.mode {
             Mode::Open { rate_per_s, .. } => Some(rate_per_s),
@@ -71,6 +71,9 @@ pub fn panels<'a>(figure: &Figure, cells: &'a [Cell]) -> Vec<Panel<'a>> {
     for cell in cells {
         let part = figure.parts.iter().find(|part| part.workloads.contains(&cell.workload));
         let name = part.map_or(&cell.workload, |part| &part.name);
+        if !figure.only.is_empty() && !figure.only.contains(name) {
+            continue;
+        }
         let home = panels
             .iter_mut()
             .find(|panel| panel.name == *name && same_load(&figure.x, panel.example(), cell));
@@ -85,12 +88,20 @@ pub fn panels<'a>(figure: &Figure, cells: &'a [Cell]) -> Vec<Panel<'a>> {
         let at = |cell: &Cell| place(&figure.x, cell).unwrap_or_default();
         panel.cells.sort_by(|a, b| at(a).total_cmp(&at(b)));
     }
+    panels.retain(|panel| has_operation(figure, panel));
     panels
+}
+
+/// Whether a panel's workloads have the kind of operation that is drawn, as far as what ran tells.
+fn has_operation(figure: &Figure, panel: &Panel<'_>) -> bool {
+    let Some(kind) = figure.operation else { return true };
+    let mut ran = panel.cells.iter().filter(|cell| cell.operations > cell.failed()).peekable();
+    ran.peek().is_none() || ran.any(|cell| cell.latency_ns.contains_key(&kind))
 }
 
 /// Whether two cells agree in all that a panel has one of.
 fn same_load(x: &Axis, a: &Cell, b: &Cell) -> bool {
-    (*x == Axis::Records || a.records == b.records)
+    (*x == Axis::Records || a.records_in_question() == b.records_in_question())
         && (*x == Axis::Clients || a.clients == b.clients)
         && (*x == Axis::Rate || a.mode == b.mode)
         && a.durability.level == b.durability.level
@@ -214,6 +225,8 @@ mod tests {
         let operation = y.is_time().then_some(OperationKind::Lookup);
         let unit = if y.is_time() { Unit::Microseconds } else { Unit::ThousandsPerSecond };
         Figure {
+            title: None,
+            only: Default::default(),
             x,
             x_scale: Scale::Linear,
             y,

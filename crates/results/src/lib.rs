@@ -6,7 +6,8 @@
 //! file appears whole or not at all, and no password reaches the disk ([`redact()`](assay_model::redact)). [`Run`] reads
 //! them back, whether the run finished or not. [`summarize`] folds the repeats of a trial into a
 //! [`Cell`] with intervals, [`rank()`] orders the cells of a group with ties, [`compare`] sets two
-//! runs side by side, [`figure`] makes lines of what an experiment draws, [`export`] writes the formats
+//! runs side by side, [`figure`] makes lines of what an experiment draws, [`standing`] orders the systems over
+//! all loads, [`export`] writes the formats
 //! that other tools read.
 //!
 //! Drawing is the report's business; nothing here knows a terminal.
@@ -27,13 +28,14 @@ mod rank;
 mod record;
 mod redact;
 mod run;
+pub mod standing;
 mod summary;
 
 pub use alive::is_being_written;
 pub use assay_measure::statistics::{Interval, Ratio, Verdict};
 pub use assay_model::{
-    Axis, Durability, FailureKind, Figure, Measure, OperationKind, Part, Published,
-    PublishedValues, Scale, Unit,
+    Absent, AbsentReason, Axis, Change, Durability, FailureKind, Figure, Measure, OperationKind,
+    Part, Published, PublishedPlace, PublishedValues, Scale, Standing, Study, Unit,
 };
 pub use compare::{Across, Comparison, Comparisons, LatencyRatios, compare, differences};
 pub use error::ResultsError;

@@ -11,7 +11,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    Cell, FORMAT_VERSION, Figure, Repeats, ResultsError, RunHeader, RunStatus, TrialRecord,
+    Absent, Cell, FORMAT_VERSION, Figure, Repeats, ResultsError, RunHeader, RunStatus, Study,
+    TrialRecord,
     alive::is_being_written,
     folder::{HEADER_FILE, TRIALS_FOLDER},
     summary,
@@ -64,12 +65,35 @@ impl Run {
     ///
     /// # Errors
     /// [`ResultsError::Damaged`] if the header's plan holds something else in its place.
-    pub fn figure(&self) -> Result<Option<Figure>, ResultsError> {
-        let Some(figure) = self.header.plan.get("figure") else { return Ok(None) };
-        Option::deserialize(figure).map_err(|error| ResultsError::Damaged {
-            path: self.path.join(HEADER_FILE),
-            why: format!("plan.figure: {error}"),
-        })
+    pub fn figures(&self) -> Result<Vec<Figure>, ResultsError> {
+        let figures = match self.header.plan.get("figure") {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::Array(several)) => several.iter().map(Figure::deserialize).collect(),
+            Some(one) => Figure::deserialize(one).map(|one| vec![one]),
+        };
+        figures.map_err(|error| self.damaged("plan.figure", &error))
+    }
+
+    /// The study that the run belongs to, if it does to any.
+    ///
+    /// # Errors
+    /// [`ResultsError::Damaged`] if the header's plan holds something else in its place.
+    pub fn study(&self) -> Result<Option<Study>, ResultsError> {
+        let Some(study) = self.header.plan.get("study") else { return Ok(None) };
+        Option::deserialize(study).map_err(|error| self.damaged("plan.study", &error))
+    }
+
+    /// The systems that were asked for and left out.
+    ///
+    /// # Errors
+    /// [`ResultsError::Damaged`] if the header's plan holds something else in their place.
+    pub fn absent(&self) -> Result<Vec<Absent>, ResultsError> {
+        let Some(absent) = self.header.plan.get("absent") else { return Ok(Vec::new()) };
+        Vec::deserialize(absent).map_err(|error| self.damaged("plan.absent", &error))
+    }
+
+    fn damaged(&self, what: &str, error: &serde_json::Error) -> ResultsError {
+        ResultsError::Damaged { path: self.path.join(HEADER_FILE), why: format!("{what}: {error}") }
     }
 
     /// What became of the run, if it did not come to its end, in words that go on from "the run".

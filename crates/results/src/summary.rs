@@ -51,6 +51,8 @@ pub struct Cell {
     pub service_latency_ns: BTreeMap<OperationKind, LatencyIntervals>,
     /// Failed operations by kind of failure, over all repeats.
     pub errors: BTreeMap<FailureKind, u64>,
+    /// The same by kind of operation.
+    pub errors_by_operation: BTreeMap<OperationKind, BTreeMap<FailureKind, u64>>,
     /// Operations that ended, over all repeats.
     pub operations: u64,
     /// The first few different failures in the store's words.
@@ -289,6 +291,8 @@ impl Cell {
         let mut caveats: Vec<Caveat> = Vec::new();
         let mut error_messages: Vec<String> = Vec::new();
         let mut errors = BTreeMap::new();
+        let mut errors_by_operation: BTreeMap<OperationKind, BTreeMap<FailureKind, u64>> =
+            BTreeMap::new();
         for trial in trials {
             for caveat in &trial.caveats {
                 if !caveats.iter().any(|known| known.code == caveat.code) {
@@ -302,6 +306,12 @@ impl Cell {
             }
             for (kind, count) in &trial.errors {
                 *errors.entry(*kind).or_default() += count;
+            }
+            for (operation, kinds) in &trial.errors_by_operation {
+                let of_operation = errors_by_operation.entry(*operation).or_default();
+                for (kind, count) in kinds {
+                    *of_operation.entry(*kind).or_default() += count;
+                }
             }
         }
         Cell {
@@ -321,6 +331,7 @@ impl Cell {
             latency_ns: latencies(trials, |trial| &trial.latency_ns),
             service_latency_ns: latencies(trials, |trial| &trial.service_latency_ns),
             errors,
+            errors_by_operation,
             operations: trials.iter().map(|trial| trial.operations).sum(),
             error_messages,
             client_cpu_ns_per_op: over_trials(trials, |trial| trial.client_cpu_ns_per_op),
@@ -361,6 +372,15 @@ impl Cell {
             )
             && (self.durability.level, &self.placement.policy)
                 == (other.durability.level, &other.placement.policy)
+    }
+
+    /// The records in question: those loaded, or, where none were, those that the measurement was to
+    /// insert, if that was set.
+    pub fn records_in_question(&self) -> u64 {
+        match self.records {
+            0 => self.workload_parameters["operation_count"].as_u64().unwrap_or(0),
+            loaded => loaded,
+        }
     }
 
     /// How many operations failed, over all repeats.

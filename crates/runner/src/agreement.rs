@@ -60,7 +60,7 @@ impl Agreement {
             cell.workload,
             cell.clients,
             cell.mode,
-            cell.parameters.record_count,
+            cell.records(),
             if answers.covers_updates { "updates included" } else { "updates aside" }
         );
         let sum = (cell.system.label.clone(), answers.checksum, answers.summed);

@@ -11,5 +11,7 @@ pub mod resolve;
 pub mod run;
 pub mod serve;
 pub mod show;
+pub mod start;
+pub mod study;
 pub mod systems;
 pub mod unfinished;

@@ -66,8 +66,10 @@ pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             writeln!(out, "     not supported: {why}")?;
         }
     }
-    if let Some(figure) = &plan.figure {
+    if !plan.figures.is_empty() {
         writeln!(out)?;
+    }
+    for figure in &plan.figures {
         writeln!(out, "{}", figure_line(figure))?;
     }
     let round = plan.round_estimate();

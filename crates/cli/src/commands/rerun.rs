@@ -48,7 +48,9 @@ fn plan(arguments: &RerunArguments) -> anyhow::Result<Plan> {
         cells: vec![cell],
         repeats: Repeats::Count(arguments.repeats.max(1)),
         data_folder: None,
-        figure: None,
+        figures: Vec::new(),
+        study: None,
+        absent: Vec::new(),
     };
     runner::check_settings(&plan)?;
     Ok(plan)

@@ -7,7 +7,7 @@ use assay_experiment::{
     Plan, Spec, builtin,
     extent::Time,
     plan::Extras,
-    spec::{OneOrMany, SystemSpec, WorkloadSpec},
+    spec::{OneOrMany, OperationsSpec, SystemSpec, WorkloadSpec},
 };
 use assay_provision::Folders;
 use assay_runner::run as runner;
@@ -103,7 +103,7 @@ fn experiment_spec(
 }
 
 /// `all` stands for every system that can be run here, each in its default layout.
-fn expand_all(systems: Vec<SystemSpec>) -> Vec<SystemSpec> {
+pub fn expand_all(systems: Vec<SystemSpec>) -> Vec<SystemSpec> {
     let folders = Folders::from_env();
     systems
         .into_iter()
@@ -173,7 +173,7 @@ fn properties_spec(run: &YcsbRun) -> Spec {
     Spec {
         clients: client.threads.map(|threads| OneOrMany(vec![threads])),
         rate,
-        operations,
+        operations: operations.map(OperationsSpec::Count),
         duration: client.max_execution_time.filter(|_| operations.is_none()).map(Time),
         ..Spec::default()
     }

@@ -40,6 +40,53 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
 
 /// Carries a plan out and shows its results.
 pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
+    let interrupt = interruptible()?;
+    let carried = carry_out_until(plan, output, command_line(), &interrupt)?;
+    Ok(carried.ended.code())
+}
+
+/// The words by which this process was started.
+pub fn command_line() -> Vec<String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
+}
+
+/// A run that was carried out.
+pub struct Carried {
+    /// Its folder.
+    pub path: PathBuf,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// How a run ended.
+pub enum Ended {
+    /// Every trial went well.
+    Well,
+    /// A trial failed, or an answer was wrong.
+    Badly,
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl Ended {
+    /// The exit status that says so.
+    pub fn code(&self) -> ExitCode {
+        match self {
+            Ended::Well => ExitCode::SUCCESS,
+            Ended::Badly => ExitCode::FAILURE,
+            Ended::Interrupted => ExitCode::from(INTERRUPTED),
+        }
+    }
+}
+
+/// Carries a plan out until `interrupt` is set, and shows its results. `command_line` is what the
+/// record says of how to do the same.
+pub fn carry_out_until(
+    plan: &Plan,
+    output: &Output,
+    command_line: Vec<String>,
+    interrupt: &AtomicBool,
+) -> anyhow::Result<Carried> {
     check_something_can_run(plan)?;
     let on_disk = on_disk_if_promised(plan);
     if let Some((_, why)) = on_disk.as_ref().filter(|_| !output.quiet) {
@@ -49,16 +96,13 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     let plan = on_disk.as_ref().unwrap_or(plan);
     let ground = ground(plan)?;
     runner::check_servers(plan, &ground)?;
-    let interrupt = interruptible()?;
-    let command_line =
-        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let mut header = RunHeader::starting(command_line, serde_json::to_value(plan)?);
     header.git_revision = option_env!("ASSAY_GIT_REVISION").map(str::to_owned);
     let mut folder = RunFolder::create(&output.results, header)?;
     let path = folder.path().to_owned();
 
     let progress = Progress::new(output.quiet);
-    let report = runner::run(plan, &ground, &mut folder, &interrupt, &progress);
+    let report = runner::run(plan, &ground, &mut folder, interrupt, &progress);
     progress.finish();
     // Nothing is written any more, also where the run ended for an error: its readers see that.
     drop(folder);
@@ -85,13 +129,14 @@ pub fn carry_out(plan: &Plan, output: &Output) -> anyhow::Result<ExitCode> {
     if report.interrupted {
         let (kept, are) = (run.trials.len(), if run.trials.len() == 1 { " is" } else { "s are" });
         say!("assay: interrupted; {kept} trial{are} kept");
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(Carried { path, ended: Ended::Interrupted });
     }
     shown?;
-    Ok(match report.failures.is_empty() && report.disagreements.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
+    let ended = match report.failures.is_empty() && report.disagreements.is_empty() {
+        true => Ended::Well,
+        false => Ended::Badly,
+    };
+    Ok(Carried { path, ended })
 }
 
 /// Leaves the report of a run in which anything happened in its folder. A run without its report is
@@ -127,17 +172,20 @@ pub fn show(run: &Run, format: Format, tables: Tables) -> anyhow::Result<()> {
         Format::Table => {
             let cells = cells_of(run);
             let (width, color) = (assay_report::terminal_width(), assay_report::color_wanted());
-            let figure = run.figure()?;
-            if figure.is_none() || tables == Tables::Always {
+            let figures = run.figures()?;
+            let with_tables = figures.is_empty() || tables == Tables::Always;
+            if with_tables {
                 write!(out, "{}", assay_report::render(&cells, width, color))?;
             }
-            if let Some(figure) = figure {
-                if tables == Tables::Always {
-                    writeln!(out)?;
-                }
-                let title = run.header.plan["title"].as_str().unwrap_or_default();
-                let drawn = assay_report::render_figure(title, &figure, &cells, width, color);
-                write!(out, "{drawn}")?;
+            let title = run.header.plan["title"].as_str().unwrap_or_default();
+            if with_tables && !figures.is_empty() {
+                writeln!(out)?;
+            }
+            let drawn = assay_report::render_figures(title, &figures, &cells, width, color);
+            write!(out, "{drawn}")?;
+            let beside = assay_report::render_study(run, &cells, width, color)?;
+            if !beside.is_empty() {
+                write!(out, "\n{beside}")?;
             }
         }
     }
@@ -212,7 +260,7 @@ fn check_data_folder(folder: &Path) -> anyhow::Result<()> {
 
 /// A flag that SIGINT, SIGTERM and SIGHUP set. A second signal ends the process at once; its
 /// wardens still clean up.
-fn interruptible() -> anyhow::Result<Arc<AtomicBool>> {
+pub fn interruptible() -> anyhow::Result<Arc<AtomicBool>> {
     use signal_hook::{consts, flag, iterator::Signals};
     const CAUGHT: [i32; 3] = [consts::SIGINT, consts::SIGTERM, consts::SIGHUP];
     let interrupt = Arc::new(AtomicBool::new(false));

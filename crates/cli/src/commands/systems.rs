@@ -77,6 +77,14 @@ impl Found {
         !matches!(self.needed, Needed::Missing(_))
     }
 
+    /// Why the system cannot be run here, and how to get what it needs.
+    pub fn missing(&self) -> Option<&str> {
+        match &self.needed {
+            Needed::Missing(why) => Some(why),
+            _ => None,
+        }
+    }
+
     fn status(&self) -> String {
         match &self.needed {
             Needed::Nothing => "in the binary".into(),

@@ -70,7 +70,12 @@ impl Place {
 
     /// Runs a command to its end, after which nothing may be left of its stores.
     pub fn end(&self, command: Command) -> Finished {
-        let finished = Running::start(command).wait();
+        self.end_of(Running::start(command))
+    }
+
+    /// Waits for the end of what runs here, after which nothing may be left of its stores.
+    pub fn end_of(&self, running: Running) -> Finished {
+        let finished = running.wait();
         assert_eq!(self.leftovers(), Vec::<PathBuf>::new(), "{finished}");
         assert_eq!(processes_of(self.path()), Vec::<String>::new(), "{finished}");
         finished

@@ -55,9 +55,15 @@ struct Output {
 }
 
 impl Running {
-    pub fn start(mut command: Command) -> Running {
+    /// Starts a command with nothing to read.
+    pub fn start(command: Command) -> Running {
+        Running::start_with(command, Stdio::null())
+    }
+
+    /// Starts a command that reads from `stdin`.
+    pub fn start_with(mut command: Command, stdin: impl Into<Stdio>) -> Running {
         let mut child = command
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_results::{Cell, differences as run_differences};
+use assay_results::{Absent, Cell, differences as run_differences};
 
 use super::{data::CaveatNote, measured::Measured, ranges::with_ranges, settings::Difference};
 use crate::{
@@ -108,6 +108,12 @@ fn of_runs(measured: &Measured<'_>) -> Vec<Said> {
         let text = format!("{which} {how}: these are the trials that ended");
         said.push(Said::of_all("unfinished_run", text));
     }
+    for run in measured.runs {
+        let absent = run.absent().unwrap_or_default();
+        said.extend(absent.iter().map(|absent| Said::of_all("absent", missing(absent))));
+        let notes = run.study().ok().flatten().map(|study| study.notes).unwrap_or_default();
+        said.extend(notes.iter().map(|note| Said::of_all("study", escape(note))));
+    }
     let mut differ: Vec<String> = Vec::new();
     if let [first, others @ ..] = measured.runs {
         for difference in others.iter().flat_map(|other| run_differences(first, other)) {
@@ -121,6 +127,12 @@ fn of_runs(measured: &Measured<'_>) -> Vec<Said> {
         said.push(Said::of_all("runs_differ", text));
     }
     said
+}
+
+/// A sentence of a page begins with a capital letter, a system's name as it is.
+fn missing(absent: &Absent) -> String {
+    let words = absent.reason.words();
+    format!("{words}: {}: {}", escape(&absent.system), escape(&absent.why))
 }
 
 fn of_cell(cell: &Cell, place: usize) -> Vec<Said> {

@@ -19,6 +19,8 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::study::StudyTable;
+
 pub use caveat::{CaveatKind, CaveatNote};
 pub use figure::{FigureAxis, FigureLine, FigurePanel, FigurePoint, StudyFigure};
 pub use group::{
@@ -62,6 +64,8 @@ pub struct Report {
     pub panels: Vec<SweepPanel>,
     /// The figures that the runs' experiments draw.
     pub figures: Vec<StudyFigure>,
+    /// The tables of the runs' studies.
+    pub tables: Vec<StudyTable>,
     /// The settings in force, a row a setting, those that differ first.
     pub settings: Vec<Setting>,
     /// The settings of trials, as the stores report them, each set once.

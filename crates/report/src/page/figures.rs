@@ -12,6 +12,7 @@ use super::{
 use crate::{
     figure::{growth, panel_notes, published},
     heading::{figure_heading, figure_shows},
+    study::{self, Sizes, StudyTable},
     text::escape,
 };
 
@@ -23,15 +24,33 @@ const FAR_APART: f64 = 30.0;
 pub fn figures(measured: &Measured<'_>) -> Vec<StudyFigure> {
     let mut figures = Vec::new();
     for (number, run) in measured.runs.iter().enumerate() {
-        let Ok(Some(figure)) = run.figure() else { continue };
-        // The cells stand run by run.
-        let begin = measured.origins.partition_point(|origin| origin.run < number);
-        let end = measured.origins.partition_point(|origin| origin.run <= number);
-        let cells = &measured.cells[begin..end];
+        let Ok(drawn_here) = run.figures() else { continue };
+        let cells = cells_of(measured, number);
         let title = run.header.plan["title"].as_str().unwrap_or_default();
-        figures.push(StudyFigure { run: number as u32, ..drawn(measured, &figure, title, cells) });
+        for figure in drawn_here {
+            let title = figure.title.as_deref().unwrap_or(title);
+            figures
+                .push(StudyFigure { run: number as u32, ..drawn(measured, &figure, title, cells) });
+        }
     }
     figures
+}
+
+/// The tables of the studies that the runs belong to.
+pub fn tables(measured: &Measured<'_>) -> Vec<StudyTable> {
+    let mut tables = Vec::new();
+    for (number, run) in measured.runs.iter().enumerate() {
+        let (Ok(Some(study)), Ok(absent)) = (run.study(), run.absent()) else { continue };
+        tables.extend(study::tables(&study, &absent, cells_of(measured, number), Sizes::All));
+    }
+    tables
+}
+
+/// The cells of a run: they stand run by run.
+fn cells_of<'a>(measured: &'a Measured<'_>, run: usize) -> &'a [Cell] {
+    let begin = measured.origins.partition_point(|origin| origin.run < run);
+    let end = measured.origins.partition_point(|origin| origin.run <= run);
+    &measured.cells[begin..end]
 }
 
 fn drawn(measured: &Measured<'_>, figure: &Figure, title: &str, cells: &[Cell]) -> StudyFigure {

@@ -71,9 +71,9 @@ fn question_of(measured: &Measured<'_>, runs: &[usize]) -> String {
         levels => format!(" at durability {}", listed(levels)),
     };
     if let [run] = runs
-        && let Ok(Some(figure)) = measured.runs[*run].figure()
+        && let Ok([figure]) = measured.runs[*run].figures().as_deref()
     {
-        let shown = figure_shows(&figure);
+        let shown = figure_shows(figure);
         let over = escape(figure.x.name());
         return format!("How does the {shown} of {} change with {over}{at}?", listed(&systems));
     }

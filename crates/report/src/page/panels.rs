@@ -10,8 +10,8 @@ use super::{
 };
 use crate::heading::{load, name, repeats};
 
-/// Says what a cell's number of records says, too.
-const RECORD_COUNT: &str = "record_count";
+/// They say what a cell's number of records says, too.
+const RECORD_COUNTS: [&str; 2] = ["record_count", "operation_count"];
 
 /// The panels of a report: over clients, then rates, then records.
 pub fn panels(measured: &Measured<'_>) -> Vec<SweepPanel> {
@@ -57,7 +57,7 @@ fn same_but_for(over: SweepAxis, a: &Cell, b: &Cell) -> bool {
         && a.workload == b.workload
         && same_parameters(over, &a.workload_parameters, &b.workload_parameters)
         && (over == SweepAxis::Clients || a.clients == b.clients)
-        && (over == SweepAxis::Records || a.records == b.records)
+        && (over == SweepAxis::Records || a.records_in_question() == b.records_in_question())
         && a.durability.level == b.durability.level
         && a.placement.policy == b.placement.policy
 }
@@ -67,7 +67,7 @@ fn same_parameters(over: SweepAxis, a: &Value, b: &Value) -> bool {
         return a == b;
     };
     let others = |of: &serde_json::Map<String, Value>| -> Vec<(String, Value)> {
-        let others = of.iter().filter(|(name, _)| *name != RECORD_COUNT);
+        let others = of.iter().filter(|(name, _)| !RECORD_COUNTS.contains(&name.as_str()));
         others.map(|(name, value)| (name.clone(), value.clone())).collect()
     };
     others(a) == others(b)

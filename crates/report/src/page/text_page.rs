@@ -53,6 +53,12 @@ pub fn render(report: &Report) -> String {
     for figure in &report.figures {
         html.figure(figure);
     }
+    for table in &report.tables {
+        let headings: Vec<String> =
+            table.columns.iter().map(|column| column.title.clone()).collect();
+        html.table(&table.title, &headings, &table.rows);
+        html.list(table.notes.iter().cloned());
+    }
     for group in &report.groups {
         html.group(report, group);
     }

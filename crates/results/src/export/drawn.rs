@@ -1,4 +1,4 @@
-//! The run's figure as comma-separated values: a line a point, those of the run first in each part.
+//! The run's figures as comma-separated values: a line a point, those of the run first in each part.
 //! A published range is one line with its ends in `low` and `high` and no `x` and `y`.
 
 use std::io::{self, Write};
@@ -14,12 +14,14 @@ use crate::{
 const HEADER: &str = "workload,clients,records,series,published,x_name,x,y_name,operation,unit,y,\
     low,high";
 
-pub fn write(figure: &Figure, cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(figures: &[Figure], cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADER}")?;
-    for panel in panels(figure, cells) {
-        for line in &panel.lines {
-            for fields in rows(figure, &panel, line) {
-                write_line(out, fields.iter().map(String::as_str))?;
+    for figure in figures {
+        for panel in panels(figure, cells) {
+            for line in &panel.lines {
+                for fields in rows(figure, &panel, line) {
+                    write_line(out, fields.iter().map(String::as_str))?;
+                }
             }
         }
     }
@@ -34,7 +36,7 @@ fn rows(figure: &Figure, panel: &Panel<'_>, line: &Line) -> Vec<Vec<String>> {
         vec![
             panel.name.clone(),
             unless(Axis::Clients, example.clients.to_string()),
-            unless(Axis::Records, example.records.to_string()),
+            unless(Axis::Records, example.records_in_question().to_string()),
             line.name.clone(),
             if line.published { "yes" } else { "no" }.to_owned(),
             figure.x.name().to_owned(),
@@ -73,6 +75,8 @@ mod tests {
         let trials = [trial(1, 1, 1000.0), trial(1, 2, 1000.0), trial(2, 1, 3000.0)];
         let published = |name: &str, values| Published { name: name.into(), part: None, values };
         let figure = Figure {
+            title: None,
+            only: Default::default(),
             x: Axis::Clients,
             x_scale: Scale::Linear,
             y: Measure::Throughput,
@@ -86,7 +90,7 @@ mod tests {
             parts: vec![],
         };
         let mut out = Vec::new();
-        write(&figure, &summarize(&trials), &mut out).unwrap();
+        write(&[figure], &summarize(&trials), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(
