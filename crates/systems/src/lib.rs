@@ -24,6 +24,7 @@ mod entries;
 mod files;
 mod fjall;
 mod framing;
+mod http;
 mod incoming;
 mod lmdb;
 mod memcached;
@@ -36,6 +37,7 @@ mod redb;
 mod redis;
 #[cfg(any(test, feature = "fuzzing"))]
 mod replay;
+mod riak;
 mod slik;
 mod sql;
 mod sqlite;

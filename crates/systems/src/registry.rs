@@ -6,7 +6,7 @@ use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
     System, SystemError, duckdb, fjall, lmdb, memcached, memory, mysql, null, postgres, redb,
-    redis, slik, sqlite,
+    redis, riak, slik, sqlite,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -25,6 +25,7 @@ pub static DRIVERS: &[&Driver] = &[
     &postgres::DRIVER,
     &mysql::MARIADB,
     &mysql::MYSQL,
+    &riak::DRIVER,
 ];
 
 /// One driver: what it is called, what it can do and how it is opened.
