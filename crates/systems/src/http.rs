@@ -37,7 +37,8 @@ pub(crate) fn reply(input: &[u8]) -> Result<Option<(Reply<'_>, usize)>, &'static
     let status = status(&input[..line_end]).ok_or("a reply that is none of HTTP/1.1")?;
     let headers = &input[(line_end + 2).min(head)..head];
     let start = head + HEAD_END.len();
-    let closes = header(headers, b"connection").is_some_and(|value| value.eq_ignore_ascii_case(b"close"));
+    let closes =
+        header(headers, b"connection").is_some_and(|value| value.eq_ignore_ascii_case(b"close"));
     let reply = |body| Reply { status, closes, headers, body };
     if status < 200 || status == 204 || status == 304 {
         return Ok(Some((reply(Body::Whole(b"")), start)));
@@ -113,7 +114,11 @@ fn chunks<'a>(
         let start = at + end + 2;
         let Some(ending) = input.get(start + length..start + length + 2) else { return Ok(None) };
         if ending != b"\r\n" {
-            return Err(if length == 0 { "trailers" } else { "a chunk that is longer than it said" });
+            return Err(if length == 0 {
+                "trailers"
+            } else {
+                "a chunk that is longer than it said"
+            });
         }
         if length == 0 {
             return Ok(Some(start + 2));

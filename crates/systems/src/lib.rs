@@ -42,7 +42,7 @@ mod slik;
 mod sql;
 mod sqlite;
 
-pub use registry::{Driver, Layout, Opening, Place, SettingDoc, Settings, Target};
+pub use registry::{Driver, Layout, Opening, Place, SettingDoc, Settings, Target, Verified};
 pub use system::{
     Client, Codec, Footprint, Identity, Loader, Session, Step, System, SystemError, WireClient,
 };

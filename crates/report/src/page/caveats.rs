@@ -108,7 +108,9 @@ fn kind(code: &str) -> CaveatKind {
     match code {
         "wrong_answers" | "answers_disagree" | "errors" | "failed" | "not_on_storage"
         | "unfinished_run" => CaveatKind::Severe,
-        "emulated" | "no_answers" | "not_counted" | "unsupported" => CaveatKind::Note,
+        "emulated" | "no_answers" | "not_counted" | "unsupported" | "verified_by_hand" => {
+            CaveatKind::Note
+        }
         _ => CaveatKind::Warning,
     }
 }

@@ -38,7 +38,7 @@ use self::{
 };
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, SettingDoc, System,
-    SystemError, WireClient,
+    SystemError, Verified, WireClient,
     sql::{self, SETUP_TIMEOUT},
 };
 
@@ -65,6 +65,7 @@ pub static DRIVER: Driver = Driver {
                   document, with a unique B-tree index on the expression (not in layout row)",
     }],
     place: Place::Server { recipe: SYSTEM, default_port: 5432 },
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities,
     open,

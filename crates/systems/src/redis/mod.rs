@@ -41,7 +41,9 @@ use std::{sync::Arc, time::Duration};
 
 use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
 
-use crate::{Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError};
+use crate::{
+    Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError, Verified,
+};
 
 /// What can be done about keys that are there already: there are no tables to name otherwise.
 const OTHER_DATABASE: &str =
@@ -54,6 +56,7 @@ pub static REDIS: Driver = Driver {
     layouts: LAYOUTS,
     settings: SETTINGS,
     place: Place::Server { recipe: "redis", default_port: 6379 },
+    verified: Verified::ByTests,
     rests,
     capabilities,
     open: |opening| open("redis", opening),
@@ -66,6 +69,7 @@ pub static VALKEY: Driver = Driver {
     layouts: LAYOUTS,
     settings: SETTINGS,
     place: Place::Server { recipe: "valkey", default_port: 6379 },
+    verified: Verified::ByTests,
     rests,
     capabilities,
     open: |opening| open("valkey", opening),

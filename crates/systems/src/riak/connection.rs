@@ -27,7 +27,10 @@ pub(super) struct Answered {
 
 impl<'a> Connection<'a> {
     /// Connects and pings.
-    pub(super) fn open(server: &'a Server, table: &'a Table) -> Result<Connection<'a>, SystemError> {
+    pub(super) fn open(
+        server: &'a Server,
+        table: &'a Table,
+    ) -> Result<Connection<'a>, SystemError> {
         let refused = |why: String| SystemError::LoginRefused {
             system: DRIVER.name.into(),
             address: server.endpoint.address.to_string(),
@@ -41,8 +44,7 @@ impl<'a> Connection<'a> {
         let socket = Socket::connect(&server.endpoint.address, server.timeout)
             .map_err(|error| server.unreachable(error.to_string()))?;
         let incoming = Incoming::new();
-        let mut connection =
-            Connection { server, table, socket, incoming, request: Vec::new() };
+        let mut connection = Connection { server, table, socket, incoming, request: Vec::new() };
         let pinged = connection.get("answer a ping", "/ping");
         let answered = pinged.map_err(|error| error.unanswered(&server.endpoint.address))?;
         match answered.status {

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
 
-use crate::{Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError};
+use crate::{Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified};
 
 /// The registry line.
 pub static DRIVER: Driver = Driver {
@@ -55,7 +55,12 @@ pub static DRIVER: Driver = Driver {
         },
     ],
     settings: SETTINGS,
-    place: Place::Server { recipe: "riak", default_port: 8098 },
+    place: Place::Attached {
+        default_port: 8098,
+        next: "install Riak KV 3 (packages: files.tiot.jp, docs.riak.com), start a node of its own for \
+               the benchmark, and give its address: riak=riak://HOST:8098",
+    },
+    verified: Verified::ByHand("Riak KV 3.2.1, one node built from its public source"),
     rests: |_| false,
     capabilities,
     open,
@@ -248,7 +253,11 @@ mod tests {
             (503, b"PW-value unsatisfied: 1/2\n", FailureKind::Rejected),
             (500, b"Error:\nunavailable\n", FailureKind::Rejected),
             (500, b"Error:\n{error,{file_error,enospc}}\n", FailureKind::Full),
-            (400, b"Specified w/dw/pw values invalid for bucket n value of 3", FailureKind::Rejected),
+            (
+                400,
+                b"Specified w/dw/pw values invalid for bucket n value of 3",
+                FailureKind::Rejected,
+            ),
         ] {
             assert_eq!(refused(status, body).failure_kind(), Some(kind), "{status}");
         }

@@ -37,13 +37,7 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Asks for the first page.
-    pub(super) fn begin(
-        &mut self,
-        table: &Table,
-        range: Range<'_>,
-        limit: u32,
-        out: &mut Vec<u8>,
-    ) {
+    pub(super) fn begin(&mut self, table: &Table, range: Range<'_>, limit: u32, out: &mut Vec<u8>) {
         self.query.clear();
         table.query(range, &mut self.query);
         (self.by, self.ends) = match range {

@@ -33,8 +33,19 @@ const REAP_POLL: Duration = Duration::from_millis(50);
 
 /// The properties of a bucket that bear on a result.
 const SHOWN: [&str; 13] = [
-    "n_val", "r", "w", "dw", "pr", "pw", "rw", "node_confirms", "allow_mult", "last_write_wins",
-    "dvv_enabled", "sync_on_write", "consistent",
+    "n_val",
+    "r",
+    "w",
+    "dw",
+    "pr",
+    "pw",
+    "rw",
+    "node_confirms",
+    "allow_mult",
+    "last_write_wins",
+    "dvv_enabled",
+    "sync_on_write",
+    "consistent",
 ];
 
 /// What Assay sets the table's bucket to.
@@ -52,7 +63,9 @@ impl Properties {
     ) -> Result<Properties, SystemError> {
         let n_val = match settings.get("n_val").map(String::as_str) {
             None | Some("") => None,
-            Some(_) => Some(crate::registry::whole_number(DRIVER.name, settings, "n_val", 3, 1..=64)?),
+            Some(_) => {
+                Some(crate::registry::whole_number(DRIVER.name, settings, "n_val", 3, 1..=64)?)
+            }
         };
         let mut quorums = Map::new();
         for (name, default) in QUORUMS {
@@ -121,7 +134,9 @@ impl Riak {
     fn object(&self, action: &str, body: &[u8]) -> Result<Map<String, Value>, SystemError> {
         match serde_json::from_slice(body) {
             Ok(Value::Object(object)) => Ok(object),
-            _ => Err(self.server.failed(action, "it answered with something else than JSON".into())),
+            _ => {
+                Err(self.server.failed(action, "it answered with something else than JSON".into()))
+            }
         }
     }
 
@@ -159,11 +174,7 @@ impl Riak {
     }
 
     /// How many of the keys have a record.
-    fn records(
-        &self,
-        connection: &mut Connection<'_>,
-        page: &Page,
-    ) -> Result<u64, SystemError> {
+    fn records(&self, connection: &mut Connection<'_>, page: &Page) -> Result<u64, SystemError> {
         let mut there = 0;
         connection.for_each("count the records", b"GET", &page.keys, |status| {
             there += u64::from(status != 404);
@@ -348,9 +359,11 @@ impl System for Riak {
         }
         let properties = self.properties_of(&mut connection, &self.table.bucket)?;
         let properties = properties.unwrap_or_default();
-        settings.extend(SHOWN.iter().filter_map(|name| {
-            Some(((*name).to_owned(), shown(properties.get(*name)?)))
-        }));
+        settings.extend(
+            SHOWN
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), shown(properties.get(*name)?)))),
+        );
         let version = told("riak_kv_version").unwrap_or_else(|| "of an unknown version".into());
         Ok(Identity { version: format!("Riak KV {version}"), settings })
     }
@@ -368,7 +381,8 @@ impl System for Riak {
         connection.for_each("remove the records", b"DELETE", &keys.keys, |_| {})?;
         if self.table.kind != Kind::Strong && self.await_no_keys(&mut connection)? {
             let action = "reset the bucket's properties";
-            let reset = connection.ask(action, b"DELETE", &format!("{}/props", self.table.bucket))?;
+            let reset =
+                connection.ask(action, b"DELETE", &format!("{}/props", self.table.bucket))?;
             self.checked(action, reset)?;
         }
         self.prepared.store(false, Ordering::SeqCst);

@@ -96,7 +96,9 @@ mod tests {
 
     #[test]
     fn what_is_no_such_text_is_refused() {
-        for other in [&b"!2"[..], b"!zz", b"!41", b"~41", b"~20", b"+", b"+2", b"a,b", b" ", b"\x80"] {
+        for other in
+            [&b"!2"[..], b"!zz", b"!41", b"~41", b"~20", b"+", b"+2", b"a,b", b" ", b"\x80"]
+        {
             assert_eq!(read(other, &mut Vec::new()), None, "{other:?}");
         }
     }
