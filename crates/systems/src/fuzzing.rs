@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_model::Schema;
 
 pub use crate::replay::{KeptRow, Replayed, replay};
-use crate::{Codec, memcached, mysql, postgres, redis, riak};
+use crate::{Codec, aerospike, memcached, mysql, postgres, redis, riak};
 
 /// The codec that a client of `driver` has. `key` is the setting of that name, where the driver
 /// has it.
@@ -18,6 +18,7 @@ pub fn codec(driver: &str, layout: &str, key: &str, schema: Arc<Schema>) -> Box<
         "memcached" => memcached::codec(schema.field_count()),
         "postgres" => postgres::codec(layout, key, schema),
         "mariadb" | "mysql" => mysql::codec(layout, schema),
+        "aerospike" => aerospike::codec(schema),
         "riak" => riak::codec(layout, schema),
         other => panic!("{other} has no codec"),
     }

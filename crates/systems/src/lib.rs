@@ -18,6 +18,7 @@ pub mod registry;
 pub mod socket;
 pub mod system;
 
+mod aerospike;
 mod document;
 mod duckdb;
 mod entries;

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, 
 use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
-    System, SystemError, duckdb, fjall, lmdb, memcached, memory, mysql, null, postgres, redb,
-    redis, riak, slik, sqlite,
+    System, SystemError, aerospike, duckdb, fjall, lmdb, memcached, memory, mysql, null, postgres,
+    redb, redis, riak, slik, sqlite,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -26,6 +26,7 @@ pub static DRIVERS: &[&Driver] = &[
     &mysql::MARIADB,
     &mysql::MYSQL,
     &riak::DRIVER,
+    &aerospike::DRIVER,
 ];
 
 /// One driver: what it is called, what it can do and how it is opened.
