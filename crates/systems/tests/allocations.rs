@@ -1,6 +1,8 @@
 //! Clients allocate nothing once their buffers have grown: codecs neither when they encode nor when
 //! they decode, sessions of a foreign library nothing beside it.
 
+#[path = "common/attached.rs"]
+mod attached;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
 mod common;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
@@ -20,6 +22,7 @@ use std::{
 
 use assay_model::{Answer, FieldValue, Fields, Operation, Outcome, Schema, Support};
 use assay_systems::{Client, Step, System, Target, WireClient};
+use attached::attached;
 use common::Candidate;
 use server::{Server, installed, installed::installed_library};
 
@@ -196,4 +199,18 @@ fn the_mysql_codec_allocates_nothing_in_the_steady_state() {
     for (layout, indexes) in [("row", 0), ("row", 2), ("json", 0), ("json", 2)] {
         allocates_nothing("mariadb", layout, indexes, Target::Server(server.endpoint()));
     }
+}
+
+#[test]
+fn the_riak_codec_allocates_nothing_in_the_steady_state() {
+    let Some(endpoint) = attached("riak") else { return };
+    for (layout, indexes) in [("value", 0), ("value", 2), ("value-noindex", 0), ("strong", 0)] {
+        allocates_nothing("riak", layout, indexes, Target::Server(endpoint.clone()));
+    }
+}
+
+#[test]
+fn the_aerospike_codec_allocates_nothing_in_the_steady_state() {
+    let Some(endpoint) = attached("aerospike") else { return };
+    allocates_nothing("aerospike", "bins", 0, Target::Server(endpoint));
 }
