@@ -112,7 +112,6 @@ fn a_recorded_node_is_prepared_and_asked() {
     let identity = system.identity().unwrap();
     assert_eq!(identity.version, "Riak KV 3.2.1");
     assert!(identity.settings.contains(&("n_val".into(), "1".into())), "{identity:?}");
-    assert_eq!(system.footprint().unwrap().memory_bytes, Some(43_699_112));
     let mut session = session(&*system);
     let values = [FieldValue { field: 0, bytes: b"hello" }];
     let mut answer = Answer::keeping();
