@@ -38,7 +38,7 @@ fn the_study_of_key_value_systems_shows_its_tables_and_what_is_absent() {
     }
     let place = Place::new();
     let words = "study kvdb2024 --quick --records 50,200 --repeats 2 --systems \
-                 redis,memcached,aerospike,riak@riak-strong+consistency=strong";
+                 redis,memcached,aerospike,riak:strong@riak-strong";
     let mut command = place.assay(words);
     // Whatever drivers this build has, their servers are not here.
     command.env("ASSAY_AEROSPIKE_BINARY", "/nowhere").env("ASSAY_RIAK_BINARY", "/nowhere");

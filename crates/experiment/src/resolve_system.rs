@@ -96,14 +96,20 @@ pub(crate) fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> 
             )));
         }
         (Place::Server { recipe, .. }, None) => TargetPlan::Launch { recipe: recipe.to_owned() },
-        (Place::Server { default_port, .. }, Some(url)) => {
+        (Place::Attached { next, .. }, None) => {
+            return Err(PlanError::BadSystem(format!(
+                "{} runs only where a server of it runs already: {next}",
+                driver.name
+            )));
+        }
+        (Place::Server { default_port, .. } | Place::Attached { default_port, .. }, Some(url)) => {
             let endpoint =
                 system_name::endpoint(url, default_port).map_err(PlanError::BadSystem)?;
             TargetPlan::Attach { url: redact(url), default_port, password: endpoint.password }
         }
     };
-    // A server's recipe takes settings of its own; an embedded store has only the driver's.
-    if !driver.place.is_server()
+    // A server's recipe takes settings of its own; other stores have only the driver's.
+    if !matches!(driver.place, Place::Server { .. })
         && let Some(unknown) = name.settings.keys().find(|key| !driver.has_setting(key))
     {
         let known: Vec<_> = driver.settings.iter().map(|setting| setting.name).collect();

@@ -29,7 +29,8 @@ pub fn weight(code: &str) -> CaveatKind {
     match code {
         "wrong_answers" | "answers_disagree" | "errors" | "failed" | "not_on_storage"
         | "stand_in" | "unfinished_run" => CaveatKind::Severe,
-        "emulated" | "no_answers" | "not_counted" | "unsupported" | "study" => CaveatKind::Note,
+        "emulated" | "no_answers" | "not_counted" | "unsupported" | "study"
+        | "verified_by_hand" => CaveatKind::Note,
         _ => CaveatKind::Warning,
     }
 }

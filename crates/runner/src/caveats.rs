@@ -3,6 +3,7 @@
 use assay_experiment::{Cell, Extent, Mode, TargetPlan, spec::Placement};
 use assay_model::{Feature, Support};
 use assay_results::Caveat;
+use assay_systems::Verified;
 
 use crate::{deploy, placement, stall, trial::TrialReport};
 
@@ -21,6 +22,7 @@ pub fn of(cell: &Cell, report: &TrialReport) -> Vec<Caveat> {
         crowded(cell),
         emulated(cell),
         attached(cell),
+        unverified(cell),
         not_on_storage(cell, report),
         cold(cell),
         answers(cell, report),
@@ -218,6 +220,12 @@ fn attached(cell: &Cell) -> Option<Caveat> {
          CPU and memory are not measured, and its durability is what it was started with"
             .into(),
     )
+}
+
+fn unverified(cell: &Cell) -> Option<Caveat> {
+    let verified = cell.driver().verified;
+    let code = if verified == Verified::Never { "not_verified" } else { "verified_by_hand" };
+    caveat(code, verified.remark()?)
 }
 
 fn not_on_storage(cell: &Cell, report: &TrialReport) -> Option<Caveat> {

@@ -9,7 +9,7 @@ use ::fjall::{
 use assay_model::{Capabilities, Durability, FailureKind, Support};
 
 use crate::{
-    Driver, Layout, Opening, Place, SettingDoc, System, SystemError,
+    Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified,
     ordered::{self, Library, Ordered, Refusal, Table, TableNames},
     registry::whole_number,
 };
@@ -26,6 +26,7 @@ pub static DRIVER: Driver = Driver {
     }],
     place: Place::Embedded,
     // It flushes and compacts behind.
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

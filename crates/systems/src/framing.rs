@@ -4,6 +4,8 @@
 //! order of position, each its length as an unsigned LEB128 number followed by its bytes; a field
 //! that was not given is empty.
 
+use std::ops::Range;
+
 use assay_model::FieldValue;
 use prefetch_index::prefetch_index;
 
@@ -53,6 +55,40 @@ pub(crate) fn write_merged<'a>(
     read(record, field_count, |position, old| {
         write_field(changed(position).unwrap_or(old), field_count, out);
     })
+}
+
+/// The fields that an update of some of them sets, while the old record is being fetched.
+#[derive(Default)]
+pub(crate) struct Changes {
+    fields: Vec<(u16, Range<usize>)>,
+    bytes: Vec<u8>,
+}
+
+impl Changes {
+    /// Takes over the fields of an update, in place of those before.
+    pub(crate) fn set(&mut self, values: &[FieldValue<'_>]) {
+        self.fields.clear();
+        self.bytes.clear();
+        for value in values {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(value.bytes);
+            self.fields.push((value.field, start..self.bytes.len()));
+        }
+    }
+
+    /// Appends `record` with the fields replaced to `out`.
+    pub(crate) fn merge(
+        &self,
+        record: &[u8],
+        field_count: u16,
+        out: &mut Vec<u8>,
+    ) -> Result<(), BadFraming> {
+        let changed = |position| {
+            let found = self.fields.iter().rev().find(|(field, _)| *field == position);
+            found.map(|(_, range)| &self.bytes[range.clone()])
+        };
+        write_merged(record, changed, field_count, out)
+    }
 }
 
 /// Calls `each` with the position and the bytes of every field of `record`, in order.

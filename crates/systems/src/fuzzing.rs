@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_model::Schema;
 
 pub use crate::replay::{KeptRow, Replayed, replay};
-use crate::{Codec, memcached, mongodb, mysql, postgres, redis};
+use crate::{Codec, aerospike, memcached, mongodb, mysql, postgres, redis, riak};
 
 /// The codec that a client of `driver` has. `key` is the setting of that name, where the driver
 /// has it.
@@ -19,6 +19,8 @@ pub fn codec(driver: &str, layout: &str, key: &str, schema: Arc<Schema>) -> Box<
         "postgres" => postgres::codec(layout, key, schema),
         "mariadb" | "mysql" => mysql::codec(layout, schema),
         "mongodb" => mongodb::codec(layout, schema),
+        "aerospike" => aerospike::codec(schema),
+        "riak" => riak::codec(layout, schema),
         other => panic!("{other} has no codec"),
     }
 }

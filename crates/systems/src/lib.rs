@@ -20,6 +20,7 @@ pub mod registry;
 pub mod socket;
 pub mod system;
 
+mod aerospike;
 mod bundle;
 mod document;
 mod duckdb;
@@ -27,6 +28,7 @@ mod entries;
 mod files;
 mod fjall;
 mod framing;
+mod http;
 mod incoming;
 mod lmdb;
 mod memcached;
@@ -41,13 +43,14 @@ mod redb;
 mod redis;
 #[cfg(any(test, feature = "fuzzing"))]
 mod replay;
+mod riak;
 mod rocksdb;
 mod shared_library;
 mod slik;
 mod sql;
 mod sqlite;
 
-pub use registry::{Driver, Layout, Opening, Place, SettingDoc, Settings, Target};
+pub use registry::{Driver, Layout, Opening, Place, SettingDoc, Settings, Target, Verified};
 pub use system::{
     Client, Codec, Footprint, Identity, Loader, Session, Step, System, SystemError, WireClient,
 };

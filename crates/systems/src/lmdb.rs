@@ -13,7 +13,7 @@ use heed::{
 };
 
 use crate::{
-    Driver, Layout, Opening, Place, SettingDoc, System, SystemError,
+    Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified,
     ordered::{self, Library, Ordered, Refusal, Table, TableNames},
     registry::whole_number,
 };
@@ -30,6 +30,7 @@ pub static DRIVER: Driver = Driver {
     }],
     place: Place::Embedded,
     // The kernel writes back what it wrote.
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

@@ -27,7 +27,7 @@ use handicap::{Handicap, HandicapSettings};
 
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, Session, SettingDoc,
-    System, SystemError, framing::given,
+    System, SystemError, Verified, framing::given,
 };
 
 /// The registry line.
@@ -50,6 +50,7 @@ pub static DRIVER: Driver = Driver {
         },
     ],
     place: Place::Embedded,
+    verified: Verified::ByTests,
     rests: |_| true,
     capabilities: |_| Capabilities::IN_MEMORY,
     open: |opening: Opening| {

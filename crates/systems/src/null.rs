@@ -5,7 +5,7 @@ use assay_model::{Answer, Capabilities, FieldValue, Operation, Outcome};
 
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, Session, System,
-    SystemError,
+    SystemError, Verified,
 };
 
 /// The registry line.
@@ -15,6 +15,7 @@ pub static DRIVER: Driver = Driver {
     layouts: &[Layout { name: "none", summary: "nothing is stored" }],
     settings: &[],
     place: Place::Embedded,
+    verified: Verified::ByTests,
     rests: |_| true,
     capabilities: |_| Capabilities {
         lookup: assay_model::Support::Native,

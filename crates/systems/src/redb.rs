@@ -11,7 +11,7 @@ use ::redb::{
 use assay_model::{Capabilities, Durability, FailureKind, Support};
 
 use crate::{
-    Driver, Layout, Opening, Place, SettingDoc, System, SystemError,
+    Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified,
     ordered::{self, Library, Ordered, Refusal, Table, TableNames},
     registry::whole_number,
 };
@@ -28,6 +28,7 @@ pub static DRIVER: Driver = Driver {
     }],
     place: Place::Embedded,
     // The kernel writes back what went into a file.
+    verified: Verified::ByTests,
     rests: |durability| durability == Durability::None,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

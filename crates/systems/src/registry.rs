@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, 
 use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
-    System, SystemError, duckdb, fjall, lmdb, memcached, memory, monetdb, mongodb, mysql, null,
-    postgres, redb, redis, rocksdb, slik, sqlite,
+    System, SystemError, aerospike, duckdb, fjall, lmdb, memcached, memory, monetdb, mongodb,
+    mysql, null, postgres, redb, redis, riak, rocksdb, slik, sqlite,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -32,6 +32,8 @@ pub static DRIVERS: &[&Driver] = &[
     &mysql::MYSQL,
     &mongodb::MONGODB,
     &mongodb::SECANTUSDB,
+    &riak::DRIVER,
+    &aerospike::DRIVER,
 ];
 
 /// The drivers whose store stands in for another product, to test with, and that product. What they
@@ -50,6 +52,8 @@ pub struct Driver {
     pub settings: &'static [SettingDoc],
     /// Where the store runs.
     pub place: Place,
+    /// Which real server or library the driver was checked against.
+    pub verified: Verified,
     /// Whether the store does nothing between calls at a durability level: then others may be
     /// measured while it is up. A store that writes behind, compacts or cleans up must say no.
     pub rests: fn(Durability) -> bool,
@@ -94,12 +98,44 @@ pub enum Place {
         /// The TCP port that the server's users expect, for URLs without one.
         default_port: u16,
     },
+    /// In a server that runs already: Assay has no way to start one.
+    Attached {
+        /// The TCP port that the server's users expect, for URLs without one.
+        default_port: u16,
+        /// How to get one.
+        next: &'static str,
+    },
 }
 
 impl Place {
     /// Whether the store runs in a server.
     pub fn is_server(self) -> bool {
-        matches!(self, Place::Server { .. })
+        matches!(self, Place::Server { .. } | Place::Attached { .. })
+    }
+}
+
+/// Which real store a driver was checked against. Every one passes the conformance test where there
+/// is a store for it; not every store can be had by those who test Assay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verified {
+    /// Every run of the tests has the real store.
+    ByTests,
+    /// Somebody ran the conformance test against this one; the tests have recorded exchanges only.
+    ByHand(&'static str),
+    /// Nobody did: recorded exchanges from the protocol's documentation are all there is.
+    Never,
+}
+
+impl Verified {
+    /// What a reader of figures must know of it; `None` if there is nothing to tell.
+    pub fn remark(self) -> Option<String> {
+        match self {
+            Verified::ByTests => None,
+            Verified::ByHand(what) => Some(format!(
+                "the driver was verified by hand against {what}; Assay's tests have no server of it"
+            )),
+            Verified::Never => Some("the driver is not verified against a server here".to_owned()),
+        }
     }
 }
 
@@ -262,7 +298,7 @@ mod tests {
                 Place::Embedded | Place::Library { .. } => {
                     (Target::Server(Endpoint::at(address.clone())), "leave the address out")
                 }
-                Place::Server { .. } => {
+                Place::Server { .. } | Place::Attached { .. } => {
                     (Target::Embedded { data_dir: "unused".into() }, "give its address")
                 }
             };

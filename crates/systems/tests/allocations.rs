@@ -1,6 +1,8 @@
 //! Clients allocate nothing once their buffers have grown: codecs neither when they encode nor when
 //! they decode, sessions of a foreign library nothing beside it.
 
+#[path = "common/attached.rs"]
+mod attached;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
 #[path = "cluster/nodes.rs"]
 mod cluster;
@@ -36,6 +38,7 @@ use std::{
 
 use assay_model::{Answer, FieldValue, Fields, Operation, Outcome, Schema, Support};
 use assay_systems::{Client, Step, System, Target, WireClient};
+use attached::attached;
 use common::Candidate;
 use server::{Server, installed, installed::installed_library};
 
@@ -264,4 +267,18 @@ fn the_monetdb_codec_allocates_nothing_in_the_steady_state() {
 fn the_hyper_codec_allocates_nothing_in_the_steady_state() {
     let Some(server) = hyper::Server::start(None) else { return };
     allocates_nothing("hyper", "row", 0, Target::Server(server.endpoint()));
+}
+
+#[test]
+fn the_riak_codec_allocates_nothing_in_the_steady_state() {
+    let Some(endpoint) = attached("riak") else { return };
+    for (layout, indexes) in [("value", 0), ("value", 2), ("value-noindex", 0), ("strong", 0)] {
+        allocates_nothing("riak", layout, indexes, Target::Server(endpoint.clone()));
+    }
+}
+
+#[test]
+fn the_aerospike_codec_allocates_nothing_in_the_steady_state() {
+    let Some(endpoint) = attached("aerospike") else { return };
+    allocates_nothing("aerospike", "bins", 0, Target::Server(endpoint));
 }

@@ -3,14 +3,13 @@
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
 use assay_model::{Address, Durability, Endpoint, Schema};
-use assay_systems::{Opening, Place, SystemError, Target, registry};
+use assay_systems::{Opening, SystemError, Target, registry};
 
 #[test]
 fn a_server_that_never_answers_is_given_up_after_the_timeout_and_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let servers =
-        registry::DRIVERS.iter().filter(|driver| matches!(driver.place, Place::Server { .. }));
+    let servers = registry::DRIVERS.iter().filter(|driver| driver.place.is_server());
     for driver in servers {
         let opening = Opening {
             target: Target::Server(Endpoint::at(Address::Tcp {

@@ -67,6 +67,10 @@ impl Found {
             }),
             Place::Server { recipe, .. } => assay_provision::recipe(recipe)
                 .map(|recipe| assay_provision::require(recipe, folders).map(Needed::Server)),
+            Place::Attached { next, .. } => {
+                let needed = Needed::Missing(format!("only where a server runs already: {next}"));
+                return Found { driver, needed };
+            }
         };
         let needed = needed.unwrap_or(Ok(Needed::Nothing));
         Found { driver, needed: needed.unwrap_or_else(|error| Needed::Missing(error.to_string())) }
@@ -102,6 +106,9 @@ impl Found {
         let mark = if self.is_ready() { "✓" } else { "✗" };
         writeln!(out, "{mark} {:<14} {}", driver.name, driver.summary)?;
         writeln!(out, "  {:<14} {}", "", self.status())?;
+        if let Some(remark) = driver.verified.remark() {
+            writeln!(out, "  {:<14} {remark}", "")?;
+        }
         if !full {
             return Ok(());
         }
@@ -172,6 +179,7 @@ impl Found {
         json!({
             "name": driver.name, "summary": driver.summary, "ready": self.is_ready(),
             "server": server, "library": library, "layouts": layouts,
+            "remark": driver.verified.remark(),
         })
     }
 }

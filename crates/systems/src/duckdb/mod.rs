@@ -22,7 +22,9 @@ use self::{
     statements::Table,
     system::Duckdb,
 };
-use crate::{Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, registry};
+use crate::{
+    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified, registry,
+};
 
 /// The registry line.
 pub static DRIVER: Driver = Driver {
@@ -45,6 +47,7 @@ pub static DRIVER: Driver = Driver {
     place: Place::Library { library: "duckdb" },
     // Threads of its own give memory back half a second after their last work, and the kernel
     // writes back what it wrote.
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

@@ -1,7 +1,5 @@
 //! The codec of one client.
 
-use std::ops::Range;
-
 use assay_model::{Answer, FailureKind, FieldValue, Fields, NO_INDEXES, Operation, Outcome};
 
 use super::{
@@ -11,7 +9,7 @@ use super::{
 };
 use crate::{
     Codec, Step,
-    framing::{self, BAD_FRAMING, BadFraming},
+    framing::{self, BAD_FRAMING, BadFraming, Changes},
 };
 
 /// One client's codec. Its buffers are reused from one operation to the next.
@@ -21,9 +19,7 @@ pub(super) struct MetaCodec {
     fields: Fields,
     key: Vec<u8>,
     wire_key: WireKey,
-    /// The fields that an update of some of them sets; they wait here for the old record.
-    changed: Vec<(u16, Range<usize>)>,
-    changed_bytes: Vec<u8>,
+    changes: Changes,
     record: Vec<u8>,
 }
 
@@ -61,8 +57,7 @@ impl MetaCodec {
             fields: Fields::All,
             key: Vec::new(),
             wire_key: WireKey::default(),
-            changed: Vec::new(),
-            changed_bytes: Vec::new(),
+            changes: Changes::default(),
             record: Vec::new(),
         }
     }
@@ -121,13 +116,9 @@ impl MetaCodec {
         cas: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), BadFraming> {
-        let MetaCodec { changed, changed_bytes, record: merged, .. } = self;
+        let MetaCodec { changes, record: merged, .. } = self;
         merged.clear();
-        let new_value = |position| {
-            let found = changed.iter().rev().find(|(field, _)| *field == position);
-            found.map(|(_, range)| &changed_bytes[range.clone()])
-        };
-        framing::write_merged(record, new_value, self.field_count, merged)?;
+        changes.merge(record, self.field_count, merged)?;
         self.wire_key.store(merged.len(), Condition::Unchanged(cas), out);
         out.extend_from_slice(merged);
         out.extend_from_slice(b"\r\n");
@@ -139,13 +130,7 @@ impl MetaCodec {
             store(&self.wire_key, values, self.field_count, Condition::Exists, out);
             return Expected::Stored;
         }
-        self.changed.clear();
-        self.changed_bytes.clear();
-        for value in values {
-            let start = self.changed_bytes.len();
-            self.changed_bytes.extend_from_slice(value.bytes);
-            self.changed.push((value.field, start..self.changed_bytes.len()));
-        }
+        self.changes.set(values);
         self.wire_key.request(b"mg", b" v c", out);
         Expected::OldRecord { attempt: 1 }
     }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use assay_model::{Capabilities, Durability, Endpoint, FailureKind, NO_INDEXES, Outcome, Support};
 
-use crate::{Driver, Layout, Opening, Place, System, SystemError};
+use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified};
 
 /// The registry line.
 pub static DRIVER: Driver = Driver {
@@ -34,6 +34,7 @@ pub static DRIVER: Driver = Driver {
     }],
     settings: &[],
     place: Place::Server { recipe: "memcached", default_port: 11211 },
+    verified: Verified::ByTests,
     rests: |_| true,
     capabilities: |_| Capabilities {
         scan: Support::Unsupported(NO_SCANS),

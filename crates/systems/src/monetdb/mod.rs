@@ -18,7 +18,7 @@ use std::fmt;
 
 use assay_model::{Capabilities, Durability, Schema, Support};
 
-use crate::{Driver, Layout, Opening, Place, System, SystemError};
+use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified};
 
 const SYSTEM: &str = "monetdb";
 
@@ -30,6 +30,7 @@ pub static DRIVER: Driver = Driver {
     layouts: &[Layout { name: "row", summary: "a text column a field" }],
     settings: &[],
     place: Place::Server { recipe: SYSTEM, default_port: 50_000 },
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities: |_| Capabilities {
         scan: Support::Native,

@@ -23,7 +23,7 @@ use std::fmt;
 use assay_model::{Capabilities, Durability, Schema, Support};
 
 use self::layout::{Coding, ID};
-use crate::{Driver, Layout, Opening, Place, System, SystemError};
+use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified};
 
 /// The registry line of MongoDB.
 pub static MONGODB: Driver = Driver {
@@ -33,6 +33,7 @@ pub static MONGODB: Driver = Driver {
     layouts: LAYOUTS,
     settings: &[],
     place: Place::Server { recipe: "mongodb", default_port: 27017 },
+    verified: Verified::Never,
     rests: |_| false,
     capabilities,
     open: |opening| open(&Flavour { name: "mongodb", product: "MongoDB" }, opening),
@@ -46,6 +47,7 @@ pub static SECANTUSDB: Driver = Driver {
     layouts: LAYOUTS,
     settings: &[],
     place: Place::Server { recipe: "secantusdb", default_port: 27017 },
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities: stand_in_capabilities,
     open: |opening| open(&Flavour { name: "secantusdb", product: "SecantusDB" }, opening),

@@ -21,7 +21,7 @@ mod system;
 use assay_model::{Capabilities, Durability, Schema, Support};
 
 use self::{flavour::Flavour, layout::Body};
-use crate::{Driver, Layout, Opening, Place, System, SystemError};
+use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified};
 
 /// The registry line of MariaDB.
 pub static MARIADB: Driver = Driver {
@@ -38,6 +38,7 @@ pub static MARIADB: Driver = Driver {
     ],
     settings: &[],
     place: Place::Server { recipe: flavour::MARIADB.name, default_port: 3306 },
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities,
     open: |opening| open(&flavour::MARIADB, opening),
@@ -57,6 +58,7 @@ pub static MYSQL: Driver = Driver {
     ],
     settings: &[],
     place: Place::Server { recipe: flavour::MYSQL.name, default_port: 3306 },
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities,
     open: |opening| open(&flavour::MYSQL, opening),

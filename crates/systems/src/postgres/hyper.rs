@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, System, SystemError,
-    WireClient,
+    Verified, WireClient,
     sql::{self, SETUP_TIMEOUT},
 };
 
@@ -41,6 +41,7 @@ pub static DRIVER: Driver = Driver {
     layouts: &[Layout { name: "row", summary: "a text column a field" }],
     settings: &[],
     place: Place::Server { recipe: HYPER.name, default_port: HYPER.port },
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities,
     open,

@@ -27,7 +27,7 @@ use self::{
     flavour::{Flavour, POSTGRES},
     layout::{Body, Dialect, KeyPlace},
 };
-use crate::{Driver, Layout, Opening, Place, SettingDoc, System, SystemError};
+use crate::{Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified};
 
 /// The registry line.
 pub static DRIVER: Driver = Driver {
@@ -50,6 +50,7 @@ pub static DRIVER: Driver = Driver {
                   document, with a unique B-tree index on the expression (not in layout row)",
     }],
     place: Place::Server { recipe: flavour::POSTGRES.name, default_port: flavour::POSTGRES.port },
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities,
     open,

@@ -46,7 +46,9 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
 
 use self::hash::Keeping;
-use crate::{Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError};
+use crate::{
+    Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError, Verified,
+};
 
 /// What can be done about keys that are there already: there are no tables to name otherwise.
 const OTHER_DATABASE: &str =
@@ -59,6 +61,7 @@ pub static REDIS: Driver = Driver {
     layouts: LAYOUTS,
     settings: SETTINGS,
     place: Place::Server { recipe: "redis", default_port: 6379 },
+    verified: Verified::ByTests,
     rests,
     capabilities,
     open: |opening| open("redis", opening),
@@ -71,6 +74,7 @@ pub static VALKEY: Driver = Driver {
     layouts: LAYOUTS,
     settings: SETTINGS,
     place: Place::Server { recipe: "valkey", default_port: 6379 },
+    verified: Verified::ByTests,
     rests,
     capabilities,
     open: |opening| open("valkey", opening),

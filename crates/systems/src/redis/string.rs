@@ -1,6 +1,6 @@
 //! The codec of the layout `string`.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use assay_model::{Answer, FailureKind, FieldValue, Fields, Operation, Outcome};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Codec, Step,
-    framing::{self, BAD_FRAMING},
+    framing::{self, BAD_FRAMING, Changes},
 };
 
 /// One client's codec. Its buffers are reused from one operation to the next.
@@ -18,9 +18,7 @@ pub(super) struct StringCodec {
     expected: Expected,
     fields: Fields,
     key: Vec<u8>,
-    /// The fields that an update of some of them sets; they wait here for the old record.
-    changed: Vec<(u16, Range<usize>)>,
-    changed_bytes: Vec<u8>,
+    changes: Changes,
     record: Vec<u8>,
 }
 
@@ -44,8 +42,7 @@ impl StringCodec {
             expected: Expected::Nothing,
             fields: Fields::All,
             key: Vec::new(),
-            changed: Vec::new(),
-            changed_bytes: Vec::new(),
+            changes: Changes::default(),
             record: Vec::new(),
         }
     }
@@ -94,14 +91,9 @@ impl StringCodec {
         record: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), framing::BadFraming> {
-        let StringCodec { changed, changed_bytes, record: merged, .. } = self;
-        merged.clear();
-        let new_value = |position| {
-            let found = changed.iter().rev().find(|(field, _)| *field == position);
-            found.map(|(_, range)| &changed_bytes[range.clone()])
-        };
+        self.record.clear();
         let count = self.table.schema.field_count();
-        framing::write_merged(record, new_value, count, merged)?;
+        self.changes.merge(record, count, &mut self.record)?;
         out.extend_from_slice(SET_EXISTING);
         resp::bulk(&self.key, out);
         resp::bulk(&self.record, out);
@@ -129,13 +121,7 @@ impl StringCodec {
             out.extend_from_slice(IF_EXISTS);
             return Expected::Written;
         }
-        self.changed.clear();
-        self.changed_bytes.clear();
-        for value in values {
-            let start = self.changed_bytes.len();
-            self.changed_bytes.extend_from_slice(value.bytes);
-            self.changed.push((value.field, start..self.changed_bytes.len()));
-        }
+        self.changes.set(values);
         self.encode_get(key, out);
         Expected::OldRecord
     }

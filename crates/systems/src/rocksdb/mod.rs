@@ -14,7 +14,7 @@ use assay_model::{Capabilities, Durability, FailureKind, Support};
 
 use self::api::{Database, Error, Reading};
 use crate::{
-    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError,
+    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified,
     ordered::{self, Library, Ordered, Refusal, Table, TableNames},
     registry::whole_number,
 };
@@ -37,6 +37,7 @@ pub static DRIVER: Driver = Driver {
         },
     ],
     place: Place::Library { library: "rocksdb" },
+    verified: Verified::ByTests,
     // It flushes and compacts behind.
     rests: |_| false,
     capabilities: |_| Capabilities {

@@ -22,6 +22,7 @@ use assay_model::{Capabilities, Durability, Support};
 use self::{loader::SlikLoader, session::SlikSession};
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, System, SystemError,
+    Verified,
 };
 
 /// The registry line.
@@ -38,6 +39,7 @@ pub static DRIVER: Driver = Driver {
     settings: &[],
     place: Place::Embedded,
     // Under a log there is a database with threads of its own.
+    verified: Verified::ByTests,
     rests: |durability| durability == Durability::None,
     capabilities: |layout| Capabilities {
         scan: match layout {

@@ -16,7 +16,7 @@ use assay_model::{Capabilities, Durability, FailureKind, Outcome, Support};
 use rusqlite::ErrorCode;
 
 use crate::{
-    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError,
+    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified,
     registry::whole_number,
     sqlite::{
         statements::{Shape, Statements},
@@ -50,6 +50,7 @@ pub static DRIVER: Driver = Driver {
     ],
     place: Place::Embedded,
     // The kernel writes back what it wrote.
+    verified: Verified::ByTests,
     rests: |_| false,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

@@ -17,7 +17,7 @@ mod system;
 use assay_model::{Capabilities, Durability, Support};
 
 use super::{LAYOUTS, SETTINGS, Server, table};
-use crate::{Driver, Opening, Place, System, SystemError};
+use crate::{Driver, Opening, Place, System, SystemError, Verified};
 
 /// What can be done about keys that are there already: a cluster has one database.
 const OTHER_CLUSTER: &str =
@@ -30,6 +30,7 @@ pub static REDIS: Driver = Driver {
     layouts: LAYOUTS,
     settings: SETTINGS,
     place: Place::Server { recipe: "redis-cluster", default_port: 6379 },
+    verified: Verified::ByTests,
     rests,
     capabilities,
     open: |opening| open("redis-cluster", opening),
@@ -42,6 +43,7 @@ pub static VALKEY: Driver = Driver {
     layouts: LAYOUTS,
     settings: SETTINGS,
     place: Place::Server { recipe: "valkey-cluster", default_port: 6379 },
+    verified: Verified::ByTests,
     rests,
     capabilities,
     open: |opening| open("valkey-cluster", opening),
