@@ -22,6 +22,7 @@ pub mod system;
 
 mod aerospike;
 mod bundle;
+mod decimal;
 mod document;
 mod duckdb;
 mod entries;
@@ -30,6 +31,7 @@ mod fjall;
 mod framing;
 mod http;
 mod incoming;
+mod link;
 mod lmdb;
 mod memcached;
 mod memory;

@@ -4,6 +4,8 @@
 mod common;
 #[path = "common/logins.rs"]
 mod logins;
+#[path = "common/paused.rs"]
+mod paused;
 #[path = "common/records.rs"]
 mod records;
 
@@ -227,22 +229,7 @@ fn a_paused_server_runs_into_the_time_limit() {
     let Some(server) = Server::start(None) else { return };
     let timeout = Duration::from_millis(300);
     let system = open(Opening { timeout, ..opening(server.endpoint(), 3) });
-    system.prepare().unwrap();
-    let mut session = session(&*system);
-    let fields = [(0, "a"), (1, "b"), (2, "c")];
-    assert_eq!(insert(&mut session, "k", &fields), Outcome::Done);
-    server.pause();
-    let (outcome, _) = read(&mut session, "k", Fields::All);
-    assert_eq!(kind(&outcome), FailureKind::Timeout, "{outcome:?}");
-    for error in [system.connect().err(), system.prepare().err()] {
-        match error.expect("it does not answer") {
-            SystemError::Unreachable { why, .. } => assert!(why.contains("time limit"), "{why}"),
-            other => panic!("{other}"),
-        }
-    }
-    server.resume();
-    drop(session);
-    system.remove().unwrap();
+    paused::runs_into_the_time_limit(&*system, || server.pause(), || server.resume());
 }
 
 #[test]

@@ -3,8 +3,12 @@
 
 #[path = "common/logins.rs"]
 mod logins;
+#[path = "common/paused.rs"]
+mod paused;
 #[path = "common/records.rs"]
 mod records;
+#[path = "common/written.rs"]
+mod written;
 
 #[path = "mongodb/server.rs"]
 mod server;
@@ -26,7 +30,7 @@ use assay_systems::{
     conformance::{self, Content, Subject, Updates},
     registry::find,
 };
-use records::{ask, delete, insert, kind, load, read, row, scan, session, update, values};
+use records::{ask, delete, insert, kind, load, read, row, scan, session, values};
 use server::{Server, Signal, shared};
 
 const LAYOUTS: [&str; 2] = ["document", "binary"];
@@ -110,31 +114,7 @@ fn a_real_mongodb_conforms_in_every_layout() {
 #[test]
 fn what_is_written_is_read_in_every_layout() {
     let Some(server) = shared() else { return };
-    in_each_layout(&server, "operations", |system, session| {
-        assert_eq!(insert(session, "k1", &[(0, "a"), (1, "b"), (2, "c")]), Outcome::Done);
-        // The order given does not matter.
-        assert_eq!(insert(session, "k2", &[(2, "z"), (0, "x"), (1, "y")]), Outcome::Done);
-        assert_eq!(update(session, "k1", &[(1, "one")]), Outcome::Done);
-        // What is there already is a change as well.
-        assert_eq!(update(session, "k1", &[(1, "one")]), Outcome::Done);
-        assert_eq!(update(session, "k2", &[(2, "two"), (0, "nil")]), Outcome::Done);
-        assert_eq!(
-            scan(session, "", 10, Fields::All),
-            [
-                row("k1", &[(0, "a"), (1, "one"), (2, "c")]),
-                row("k2", &[(0, "nil"), (1, "y"), (2, "two")])
-            ]
-        );
-        let outcome = insert(session, "k1", &[(0, "x"), (1, "y"), (2, "z")]);
-        assert_eq!(kind(&outcome), FailureKind::Conflict, "{outcome:?}");
-        assert_eq!(system.count().unwrap(), 2);
-        assert_eq!(delete(session, "k1"), Outcome::Done);
-        assert_eq!(delete(session, "k1"), Outcome::Missing);
-        assert_eq!(scan(session, "", 10, Fields::One(1)), [row("k2", &[(1, "y")])]);
-        assert_eq!(read(session, "k2", Fields::One(2)).1, [row("k2", &[(2, "two")])]);
-        assert_eq!(update(session, "none", &[(0, "a")]), Outcome::Missing);
-        assert_eq!(read(session, "none", Fields::One(1)), (Outcome::Missing, vec![]));
-    });
+    in_each_layout(&server, "operations", written::is_read);
 }
 
 #[test]

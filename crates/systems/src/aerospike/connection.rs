@@ -1,47 +1,31 @@
 //! A connection for set-up, loading and checks: it waits for each reply.
 
-use std::{io::Write, time::Duration};
-
 use super::{
-    DRIVER, Server,
+    Server,
     message::{self, Reply},
 };
-use crate::{
-    SystemError,
-    incoming::{Incoming, SET_UP_TIMEOUT},
-    socket::Socket,
-};
+use crate::{SystemError, link::Link, socket::Socket};
 
 /// A connection on which the server has answered.
 pub(super) struct Connection<'a> {
-    server: &'a Server,
-    socket: Socket,
-    incoming: Incoming,
+    link: Link<'a>,
 }
 
 impl<'a> Connection<'a> {
     /// Connects, and refuses what this driver cannot speak to.
     pub(super) fn open(server: &'a Server) -> Result<Connection<'a>, SystemError> {
-        let refused = |why: &str| SystemError::LoginRefused {
-            system: DRIVER.name.into(),
-            address: server.endpoint.address.to_string(),
-            why: why.into(),
-        };
         if server.endpoint.user.is_some() || server.endpoint.password.is_some() {
-            return Err(refused(
+            return Err(server.login_refused(
                 "only Aerospike's Enterprise Edition has logins, and Assay does not speak them: \
                  leave user and password out of the URL, and use a server without security",
             ));
         }
-        let socket = Socket::connect(&server.endpoint.address, server.timeout)
-            .map_err(|error| server.unreachable(error.to_string()))?;
-        let mut connection = Connection { server, socket, incoming: Incoming::new() };
+        let mut connection = Connection { link: Link::open(server)? };
         let told = connection.info("answer what it is", "statistics");
         let told = told.map_err(|error| error.unanswered(&server.endpoint.address))?;
         if told.to_ascii_lowercase().contains("not authenticated") {
-            return Err(refused(
-                "it asks for a login, which Assay does not speak: use a server \
-                                without security",
+            return Err(server.login_refused(
+                "it asks for a login, which Assay does not speak: use a server without security",
             ));
         }
         match pair(&told, "cluster_size") {
@@ -58,46 +42,29 @@ impl<'a> Connection<'a> {
             }
             None => return Err(server.unreachable(format!("it answered '{told}'"))),
         }
-        connection.limit(server.timeout.max(SET_UP_TIMEOUT))?;
+        connection.link.be_patient()?;
         Ok(connection)
     }
 
     /// The socket alone, for a client, with an operation's time limit.
     pub(super) fn into_socket(self) -> Result<Socket, SystemError> {
-        self.limit(self.server.timeout)?;
-        Ok(self.socket)
-    }
-
-    fn limit(&self, timeout: Duration) -> Result<(), SystemError> {
-        let limited = self.socket.set_timeout(Some(timeout));
-        limited.map_err(|error| self.server.unreachable(error.to_string()))
+        self.link.into_socket()
     }
 
     /// Sends requests.
     pub(super) fn send(&mut self, action: &str, requests: &[u8]) -> Result<(), SystemError> {
-        self.socket
-            .write_all(requests)
-            .map_err(|error| self.server.failed(action, error.to_string()))
+        self.link.send(action, requests)
     }
 
     /// Waits for one reply and hands it to `take`.
     pub(super) fn reply<T>(
         &mut self,
         action: &str,
-        take: impl FnOnce(Reply<'_>) -> T,
+        take: impl Fn(Reply<'_>) -> T,
     ) -> Result<T, SystemError> {
-        loop {
-            let found = message::reply(self.incoming.bytes())
-                .map_err(|why| self.server.failed(action, format!("it sent {why}")))?;
-            if let Some((reply, length)) = found {
-                let taken = take(reply);
-                self.incoming.consume(length);
-                return Ok(taken);
-            }
-            self.incoming
-                .fill(&mut self.socket)
-                .map_err(|error| self.server.failed(action, error.to_string()))?;
-        }
+        self.link.reply(action, |bytes| {
+            Ok::<_, &str>(message::reply(bytes)?.map(|(reply, length)| (take(reply), length)))
+        })
     }
 
     /// What the server answers to an info command.
@@ -110,7 +77,7 @@ impl<'a> Connection<'a> {
             Reply::Record { .. } => None,
         })?;
         let answer = answer.ok_or_else(|| {
-            self.server.failed(action, "it sent a reply that nothing asked for".into())
+            self.link.server.failed(action, "it sent a reply that nothing asked for")
         })?;
         let answer = answer.trim_end();
         Ok(answer.split_once('\t').map_or(answer, |(_, value)| value).to_owned())

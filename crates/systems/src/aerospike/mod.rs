@@ -22,11 +22,12 @@ mod message;
 mod system;
 mod table;
 
-use std::time::Duration;
+use assay_model::{Capabilities, Durability, FailureKind, Outcome, Support};
 
-use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
-
-use crate::{Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified};
+use crate::{
+    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified,
+    link::Server,
+};
 
 /// The registry line.
 pub static DRIVER: Driver = Driver {
@@ -103,7 +104,7 @@ fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
     };
     let master_only = one_of(settings, "commit_level", ["all", "master"])? == "master";
     let namespace = endpoint.database.clone().unwrap_or_else(|| NAMESPACE.into());
-    let server = Server { endpoint, timeout: opening.timeout };
+    let server = Server { name: DRIVER.name, endpoint, timeout: opening.timeout };
     let schema = opening.schema;
     let bins = schema.field_names().iter().find(|name| name.len() > MAX_BIN_NAME);
     if let Some(name) = bins {
@@ -141,23 +142,6 @@ fn one_of(
 pub(crate) fn codec(schema: std::sync::Arc<assay_model::Schema>) -> Box<dyn crate::Codec> {
     let table = table::Table::new(schema, NAMESPACE.into(), message::Action::Replace, false);
     Box::new(codec::AerospikeCodec::new(std::sync::Arc::new(table)))
-}
-
-/// Where the server is.
-struct Server {
-    endpoint: Endpoint,
-    timeout: Duration,
-}
-
-impl Server {
-    fn failed(&self, action: &str, why: String) -> SystemError {
-        SystemError::Failed { system: DRIVER.name.into(), action: action.into(), why }
-    }
-
-    fn unreachable(&self, why: String) -> SystemError {
-        let address = self.endpoint.address.to_string();
-        SystemError::Unreachable { system: DRIVER.name.into(), address, why }
-    }
 }
 
 /// A result code in words.

@@ -196,7 +196,7 @@ impl System for Aerospike {
         let end = Instant::now() + TRUNCATE_LIMIT;
         while self.objects(&mut connection)? > 0 {
             if Instant::now() >= end {
-                return Err(self.server.failed(action, "they are still there".into()));
+                return Err(self.server.failed(action, "they are still there"));
             }
             thread::sleep(TRUNCATE_POLL);
         }

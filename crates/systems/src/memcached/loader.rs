@@ -50,7 +50,7 @@ impl<'a> PipelineLoader<'a> {
 
 impl Loader for PipelineLoader<'_> {
     fn insert(&mut self, key: &[u8], values: &[FieldValue<'_>]) -> Result<(), SystemError> {
-        self.key.set(key).map_err(|why| self.server.failed(ACTION, why.into()))?;
+        self.key.set(key).map_err(|why| self.server.failed(ACTION, why))?;
         store(&self.key, values, self.field_count, Condition::Quietly, &mut self.requests);
         if self.requests.len() >= BATCH_BYTES { self.flush() } else { Ok(()) }
     }

@@ -3,6 +3,7 @@
 use memchr::memchr;
 
 use super::MAX_KEY_BYTES;
+use crate::decimal;
 
 /// A reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,14 +147,14 @@ impl WireKey {
     pub(super) fn store(&self, length: usize, condition: Condition, out: &mut Vec<u8>) {
         self.begin(b"ms", out);
         out.push(b' ');
-        decimal(length as u64, out);
+        decimal::write(length as u64, out);
         match condition {
             Condition::Always => {}
             Condition::Quietly => out.extend_from_slice(b" q"),
             Condition::Exists => out.extend_from_slice(b" MR"),
             Condition::Unchanged(cas) => {
                 out.extend_from_slice(b" C");
-                decimal(cas, out);
+                decimal::write(cas, out);
             }
         }
         self.end(out);
@@ -171,20 +172,6 @@ pub(super) enum Condition {
     Exists,
     /// If the item still has this CAS number.
     Unchanged(u64),
-}
-
-fn decimal(mut value: u64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[start..]);
 }
 
 fn base64(bytes: &[u8], out: &mut Vec<u8>) {

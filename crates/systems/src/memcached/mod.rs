@@ -17,11 +17,9 @@ mod loader;
 mod meta;
 mod system;
 
-use std::time::Duration;
+use assay_model::{Capabilities, Durability, FailureKind, NO_INDEXES, Outcome, Support};
 
-use assay_model::{Capabilities, Durability, Endpoint, FailureKind, NO_INDEXES, Outcome, Support};
-
-use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified};
+use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified, link::Server};
 
 /// The registry line.
 pub static DRIVER: Driver = Driver {
@@ -62,7 +60,7 @@ const CAS_ATTEMPTS: u32 = 16;
 
 fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
     let endpoint = opening.target.server(DRIVER.name)?;
-    let server = Server { endpoint, timeout: opening.timeout };
+    let server = Server { name: DRIVER.name, endpoint, timeout: opening.timeout };
     Ok(Box::new(system::Memcached::new(server, opening.schema.field_count())))
 }
 
@@ -70,23 +68,6 @@ fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn codec(field_count: u16) -> Box<dyn crate::Codec> {
     Box::new(codec::MetaCodec::new(field_count))
-}
-
-/// Where the server is.
-struct Server {
-    endpoint: Endpoint,
-    timeout: Duration,
-}
-
-impl Server {
-    fn failed(&self, action: &str, why: String) -> SystemError {
-        SystemError::Failed { system: DRIVER.name.into(), action: action.into(), why }
-    }
-
-    fn unreachable(&self, why: String) -> SystemError {
-        let address = self.endpoint.address.to_string();
-        SystemError::Unreachable { system: DRIVER.name.into(), address, why }
-    }
 }
 
 /// The outcome of an operation that the server refused with `error`.

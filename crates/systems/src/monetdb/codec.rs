@@ -4,7 +4,7 @@
 //! A statement is prepared before its first use, and again after an error: MonetDB then drops all of a
 //! session's statements. Nothing is allocated once the buffers have grown to the largest reply.
 
-use std::{io::Write as _, str, sync::Arc};
+use std::{str, sync::Arc};
 
 use assay_model::{Answer, FieldValue, Fields, NO_INDEXES, Operation, Outcome, Schema};
 
@@ -14,7 +14,7 @@ use super::{
     statement::{FieldsFrom, Shape, Statements, write_literal},
 };
 use crate::{
-    Codec, Step, framing,
+    Codec, Step, decimal, framing,
     sql::{self, broken},
 };
 
@@ -117,7 +117,8 @@ impl MonetCodec {
             Operation::Scan { start, limit, fields } => {
                 self.select(fields)?;
                 self.literal(start)?;
-                write!(self.literals, ",{limit}").map_err(|error| broken(&error.to_string()))?;
+                self.literals.push(b',');
+                decimal::write(u64::from(limit), &mut self.literals);
                 (Expected::Rows, self.statements.scan(fields))
             }
             Operation::Insert { key, values } => {
@@ -196,7 +197,7 @@ impl MonetCodec {
         self.pending.due = Due::Answer;
         self.message.clear();
         self.message.extend_from_slice(b"sEXEC ");
-        write_number(&mut self.message, id);
+        decimal::write(u64::from(id), &mut self.message);
         self.message.extend_from_slice(&self.literals);
         if self.quiet && self.pending.expected == Expected::Change {
             self.message.extend_from_slice(b";SELECT rowcnt");
@@ -356,11 +357,6 @@ pub(super) fn check_text(bytes: &[u8]) -> Result<(), String> {
 /// The number that is the only value of a row.
 fn number(row: &[u8]) -> Option<u32> {
     str::from_utf8(row).ok()?.parse().ok()
-}
-
-fn write_number(out: &mut Vec<u8>, number: u32) {
-    // A vector takes all that is written to it.
-    let _ = write!(out, "{number}");
 }
 
 impl Codec for MonetCodec {

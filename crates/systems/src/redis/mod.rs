@@ -41,13 +41,14 @@ mod string;
 mod system;
 mod table;
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
+use assay_model::{Capabilities, Durability, FailureKind, Outcome, Support};
 
 use self::hash::Keeping;
 use crate::{
     Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError, Verified,
+    link::Server,
 };
 
 /// What can be done about keys that are there already: there are no tables to name otherwise.
@@ -178,42 +179,6 @@ pub(crate) fn codec(layout: &str, schema: Arc<assay_model::Schema>) -> Box<dyn C
     let table = table::Table::new(schema, layout, "_indices");
     let scripts = (!table.sets.is_empty()).then(|| scripts::Scripts::known(b"write", b"delete"));
     codec_of(Arc::new(table), scripts)
-}
-
-/// Where the server is and what it is called.
-#[derive(Clone)]
-struct Server {
-    name: &'static str,
-    endpoint: Endpoint,
-    timeout: Duration,
-}
-
-impl<'a> From<&'a Server> for Cow<'a, Server> {
-    fn from(server: &'a Server) -> Cow<'a, Server> {
-        Cow::Borrowed(server)
-    }
-}
-
-impl From<Server> for Cow<'_, Server> {
-    fn from(server: Server) -> Self {
-        Cow::Owned(server)
-    }
-}
-
-impl Server {
-    fn failed(&self, action: &str, why: String) -> SystemError {
-        SystemError::Failed { system: self.name.into(), action: action.into(), why }
-    }
-
-    fn unreachable(&self, why: String) -> SystemError {
-        let address = self.endpoint.address.to_string();
-        SystemError::Unreachable { system: self.name.into(), address, why }
-    }
-
-    fn login_refused(&self, why: String) -> SystemError {
-        let address = self.endpoint.address.to_string();
-        SystemError::LoginRefused { system: self.name.into(), address, why }
-    }
 }
 
 /// The outcome of an operation that the server refused with `error`.

@@ -7,6 +7,8 @@
 
 use memchr::memchr;
 
+use crate::decimal;
+
 /// One item of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item<'a> {
@@ -139,7 +141,7 @@ impl Whole {
 /// Appends the header of a request of `arguments` strings, the command's name among them.
 pub(super) fn array(arguments: usize, out: &mut Vec<u8>) {
     out.push(b'*');
-    decimal(arguments, out);
+    decimal::write(arguments as u64, out);
     out.extend_from_slice(b"\r\n");
 }
 
@@ -153,7 +155,7 @@ pub(super) fn bulk(bytes: &[u8], out: &mut Vec<u8>) {
 /// Appends the header of a string of `length` bytes, which the caller appends, with CR LF.
 pub(super) fn bulk_header(length: usize, out: &mut Vec<u8>) {
     out.push(b'$');
-    decimal(length, out);
+    decimal::write(length as u64, out);
     out.extend_from_slice(b"\r\n");
 }
 
@@ -167,28 +169,7 @@ pub(super) fn request(arguments: &[&[u8]], out: &mut Vec<u8>) {
 
 /// Appends `value` as a string of decimal digits.
 pub(super) fn bulk_decimal(value: usize, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    bulk(decimal_digits(value, &mut digits), out);
-}
-
-fn decimal(value: usize, out: &mut Vec<u8>) {
-    if value < 10 {
-        out.push(b'0' + value as u8);
-    } else {
-        out.extend_from_slice(decimal_digits(value, &mut [0; 20]));
-    }
-}
-
-fn decimal_digits(mut value: usize, digits: &mut [u8; 20]) -> &[u8] {
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            return &digits[start..];
-        }
-    }
+    bulk(itoa::Buffer::new().format(value).as_bytes(), out);
 }
 
 #[cfg(test)]

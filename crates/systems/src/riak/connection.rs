@@ -1,21 +1,17 @@
 //! A connection for set-up, loading and checks: it waits for each reply.
 
-use std::{io::Write, time::Duration};
-
-use super::{DRIVER, Server, refusal, table::Table};
+use super::{Server, refusal, table::Table};
 use crate::{
     SystemError,
     http::{self, Reply},
-    incoming::{Incoming, SET_UP_TIMEOUT},
+    link::Link,
     socket::Socket,
 };
 
 /// A connection on which the server has answered.
 pub(super) struct Connection<'a> {
-    server: &'a Server,
+    link: Link<'a>,
     table: &'a Table,
-    socket: Socket,
-    incoming: Incoming,
     request: Vec<u8>,
 }
 
@@ -31,26 +27,19 @@ impl<'a> Connection<'a> {
         server: &'a Server,
         table: &'a Table,
     ) -> Result<Connection<'a>, SystemError> {
-        let refused = |why: String| SystemError::LoginRefused {
-            system: DRIVER.name.into(),
-            address: server.endpoint.address.to_string(),
-            why,
-        };
         if server.endpoint.user.is_some() || server.endpoint.password.is_some() {
             let why = "Riak takes passwords over TLS only, which Assay does not speak: leave user \
                        and password out of the URL, and use a cluster whose security is off";
-            return Err(refused(why.into()));
+            return Err(server.login_refused(why));
         }
-        let socket = Socket::connect(&server.endpoint.address, server.timeout)
-            .map_err(|error| server.unreachable(error.to_string()))?;
-        let incoming = Incoming::new();
-        let mut connection = Connection { server, table, socket, incoming, request: Vec::new() };
+        let link = Link::open(server)?;
+        let mut connection = Connection { link, table, request: Vec::new() };
         let pinged = connection.get("answer a ping", "/ping");
         let answered = pinged.map_err(|error| error.unanswered(&server.endpoint.address))?;
         match answered.status {
             200 => {}
             status @ (401 | 403 | 426) => {
-                return Err(refused(format!(
+                return Err(server.login_refused(format!(
                     "{}; Assay speaks no TLS: use a cluster whose security is off",
                     refusal(status, &answered.body)
                 )));
@@ -60,46 +49,29 @@ impl<'a> Connection<'a> {
                 return Err(server.unreachable(format!("it answered a ping with {why}")));
             }
         }
-        connection.limit(server.timeout.max(SET_UP_TIMEOUT))?;
+        connection.link.be_patient()?;
         Ok(connection)
     }
 
     /// The socket alone, for a client, with an operation's time limit.
     pub(super) fn into_socket(self) -> Result<Socket, SystemError> {
-        self.limit(self.server.timeout)?;
-        Ok(self.socket)
-    }
-
-    fn limit(&self, timeout: Duration) -> Result<(), SystemError> {
-        let limited = self.socket.set_timeout(Some(timeout));
-        limited.map_err(|error| self.server.unreachable(error.to_string()))
+        self.link.into_socket()
     }
 
     /// Sends requests.
     pub(super) fn send(&mut self, action: &str, requests: &[u8]) -> Result<(), SystemError> {
-        self.socket
-            .write_all(requests)
-            .map_err(|error| self.server.failed(action, error.to_string()))
+        self.link.send(action, requests)
     }
 
     /// Waits for one reply and hands it to `take`.
     pub(super) fn reply<T>(
         &mut self,
         action: &str,
-        take: impl FnOnce(&Reply<'_>) -> T,
+        take: impl Fn(&Reply<'_>) -> T,
     ) -> Result<T, SystemError> {
-        loop {
-            let found = http::reply(self.incoming.bytes())
-                .map_err(|why| self.server.failed(action, format!("it sent {why}")))?;
-            if let Some((reply, length)) = found {
-                let taken = take(&reply);
-                self.incoming.consume(length);
-                return Ok(taken);
-            }
-            self.incoming
-                .fill(&mut self.socket)
-                .map_err(|error| self.server.failed(action, error.to_string()))?;
-        }
+        self.link.reply(action, |bytes| {
+            Ok::<_, &str>(http::reply(bytes)?.map(|(reply, length)| (take(&reply), length)))
+        })
     }
 
     /// Carries out a request without a body.
@@ -130,7 +102,7 @@ impl<'a> Connection<'a> {
         target: &str,
         json: &str,
     ) -> Result<Answered, SystemError> {
-        let host = &self.server.endpoint.address;
+        let host = self.link.server.address();
         let request = format!(
             "PUT {target} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\n\r\n{json}",
@@ -168,7 +140,7 @@ impl<'a> Connection<'a> {
                     (reply.status, refusal(reply.status, reply.body(&mut Vec::new())))
                 })?;
                 if !matches!(status, 200 | 204 | 300 | 404) {
-                    return Err(self.server.failed(action, why));
+                    return Err(self.link.server.failed(action, why));
                 }
                 each(status);
             }

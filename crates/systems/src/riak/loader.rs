@@ -66,7 +66,7 @@ impl Loader for PipelineLoader<'_> {
         self.table.frame(values, &mut self.record);
         self.table
             .store(&self.key, &self.record, Condition::Always, &mut self.requests)
-            .map_err(|why| self.server.failed(ACTION, why.into()))?;
+            .map_err(|why| self.server.failed(ACTION, why))?;
         self.sent += 1;
         let full = self.requests.len() >= BATCH_BYTES || self.sent >= BATCH_RECORDS;
         if full { self.flush() } else { Ok(()) }

@@ -27,11 +27,12 @@ mod system;
 mod table;
 mod text;
 
-use std::time::Duration;
+use assay_model::{Capabilities, Durability, FailureKind, Outcome, Support};
 
-use assay_model::{Capabilities, Durability, Endpoint, FailureKind, Outcome, Support};
-
-use crate::{Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified};
+use crate::{
+    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified,
+    link::Server,
+};
 
 /// The registry line.
 pub static DRIVER: Driver = Driver {
@@ -165,7 +166,7 @@ fn open(opening: Opening) -> Result<Box<dyn System>, SystemError> {
     }
     let host = endpoint.address.to_string();
     let table = table::Table::new(opening.schema, &opening.layout, bucket_type, &host);
-    let server = Server { endpoint, timeout: opening.timeout };
+    let server = Server { name: DRIVER.name, endpoint, timeout: opening.timeout };
     Ok(Box::new(system::Riak::new(server, table, bucket_type.into(), properties)))
 }
 
@@ -186,23 +187,6 @@ pub(crate) fn codec(
     let bucket_type = if layout == "strong" { "strong" } else { "default" };
     let table = table::Table::new(schema, layout, bucket_type, "127.0.0.1:8098");
     Box::new(codec::RiakCodec::new(std::sync::Arc::new(table)))
-}
-
-/// Where the server is.
-struct Server {
-    endpoint: Endpoint,
-    timeout: Duration,
-}
-
-impl Server {
-    fn failed(&self, action: &str, why: String) -> SystemError {
-        SystemError::Failed { system: DRIVER.name.into(), action: action.into(), why }
-    }
-
-    fn unreachable(&self, why: String) -> SystemError {
-        let address = self.endpoint.address.to_string();
-        SystemError::Unreachable { system: DRIVER.name.into(), address, why }
-    }
 }
 
 /// A refusal in words.

@@ -134,9 +134,7 @@ impl Riak {
     fn object(&self, action: &str, body: &[u8]) -> Result<Map<String, Value>, SystemError> {
         match serde_json::from_slice(body) {
             Ok(Value::Object(object)) => Ok(object),
-            _ => {
-                Err(self.server.failed(action, "it answered with something else than JSON".into()))
-            }
+            _ => Err(self.server.failed(action, "it answered with something else than JSON")),
         }
     }
 
@@ -160,7 +158,7 @@ impl Riak {
         let body = self.checked(action, answered)?;
         match self.object(action, &body)?.remove("props") {
             Some(Value::Object(properties)) => Ok(Some(properties)),
-            _ => Err(self.server.failed(action, "it told none".into())),
+            _ => Err(self.server.failed(action, "it told none")),
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::{
 use assay_model::{FieldValue, Schema};
 
 use super::text;
-use crate::framing;
+use crate::{decimal, framing};
 
 /// The longest index entry. The server refuses a header that its buffer of 8 KiB does not hold.
 const MAX_ENTRY_BYTES: usize = 8000;
@@ -145,7 +145,7 @@ impl Table {
         self.record(key, out);
         out.extend_from_slice(&self.tail);
         out.extend_from_slice(b"Content-Type: application/octet-stream\r\nContent-Length: ");
-        decimal(record.len() as u64, out);
+        decimal::write(record.len() as u64, out);
         match condition {
             Condition::Always => {}
             Condition::Exists => out.extend_from_slice(b"\r\nIf-Match: *"),
@@ -220,7 +220,7 @@ impl Table {
         let target = |out: &mut Vec<u8>| {
             out.extend_from_slice(query);
             out.extend_from_slice(b"max_results=");
-            decimal(limit, out);
+            decimal::write(limit, out);
             if !continuation.is_empty() {
                 out.extend_from_slice(b"&continuation=");
                 text::write_in_path(continuation, out);
@@ -257,7 +257,7 @@ pub(super) fn write_entry(value: &[u8], out: &mut Vec<u8>) {
 
 fn index_name(field: u16, out: &mut Vec<u8>) {
     out.push(b'i');
-    decimal(u64::from(field), out);
+    decimal::write(u64::from(field), out);
     out.extend_from_slice(b"_bin");
 }
 
@@ -270,18 +270,4 @@ fn escape_path(start: usize, out: &mut Vec<u8>) {
     }
     out.copy_within(end.., start);
     out.truncate(out.len() - (end - start));
-}
-
-fn decimal(mut value: u64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[start..]);
 }

@@ -3,6 +3,9 @@
 #[allow(dead_code, reason = "these tests take a part of what others share")]
 #[path = "../common/site.rs"]
 mod site;
+#[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
+#[path = "../common/stopped.rs"]
+mod stopped;
 
 use std::{
     io::Write,
@@ -12,7 +15,6 @@ use std::{
 };
 
 use assay_model::{Address, Endpoint};
-use rustix::process::{Pid, Signal, kill_process};
 pub use site::free_port;
 use site::{Shared, Site, installed, wait};
 
@@ -86,12 +88,12 @@ impl Server {
 
     /// Stops it from running, without ending it.
     pub fn pause(&self) {
-        kill_process(Pid::from_child(&self.process), Signal::STOP).expect("it runs");
+        stopped::pause(&self.process);
     }
 
     /// Lets it run again.
     pub fn resume(&self) {
-        kill_process(Pid::from_child(&self.process), Signal::CONT).expect("it is there");
+        stopped::resume(&self.process);
     }
 
     /// Ends it as a crash would.

@@ -2,6 +2,9 @@
 
 #[path = "../common/installed.rs"]
 pub mod installed;
+#[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
+#[path = "../common/stopped.rs"]
+mod stopped;
 
 use std::{
     env,
@@ -12,7 +15,6 @@ use std::{
 };
 
 use assay_model::{Address, Endpoint};
-use rustix::process::{Pid, Signal, kill_process};
 
 /// Names the test that is the host, and holds what it is to host, a line each.
 const HOSTED: &str = "ASSAY_TEST_HOSTED";
@@ -76,12 +78,12 @@ impl Server {
 
     /// Stops it from running, without ending it.
     pub fn pause(&self) {
-        kill_process(Pid::from_child(&self.process), Signal::STOP).expect("it runs");
+        stopped::pause(&self.process);
     }
 
     /// Lets it run again.
     pub fn resume(&self) {
-        kill_process(Pid::from_child(&self.process), Signal::CONT).expect("it is there");
+        stopped::resume(&self.process);
     }
 
     /// Ends it as a crash would.

@@ -2,15 +2,15 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use assay_model::{Address, Endpoint, FailureKind, Fields, Outcome};
-use assay_systems::{Opening, SystemError, registry::find};
+use assay_model::{Address, Endpoint};
+use assay_systems::{Opening, registry::find};
 
 use crate::{
-    Server, insert, kind,
+    Server,
     logins::{self, as_user, impostor},
-    open, opening, read,
+    open, opening, paused,
     server::{Signal, free_port},
-    session, shared, system,
+    shared, system,
 };
 
 fn unreachable(endpoint: Endpoint) -> String {
@@ -118,19 +118,5 @@ fn a_paused_server_runs_into_the_time_limit() {
         ..opening(server.database("paused"), "document", 3)
     };
     let system = open(impatient);
-    system.prepare().unwrap();
-    let mut session = session(&*system);
-    assert_eq!(insert(&mut session, "k", &[(0, "a"), (1, "b"), (2, "c")]), Outcome::Done);
-    server.pause();
-    let (outcome, _) = read(&mut session, "k", Fields::All);
-    assert_eq!(kind(&outcome), FailureKind::Timeout, "{outcome:?}");
-    let errors = [system.connect().err(), system.prepare().err()];
-    for error in errors {
-        match error.expect("it does not answer") {
-            SystemError::Unreachable { why, .. } => assert!(why.contains("time limit"), "{why}"),
-            other => panic!("{other}"),
-        }
-    }
-    server.resume();
-    system.remove().unwrap();
+    paused::runs_into_the_time_limit(&*system, || server.pause(), || server.resume());
 }

@@ -2,14 +2,14 @@
 
 #[path = "../common/site.rs"]
 mod site;
+#[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
+#[path = "../common/stopped.rs"]
+mod stopped;
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::{Child, Command},
     sync::Arc,
-    thread,
-    time::Duration,
 };
 
 use assay_model::{Address, Endpoint};
@@ -150,27 +150,14 @@ impl Server {
         self.site.data().join("server.sock")
     }
 
-    /// Stops it from running, without ending it; no thread of it runs when this returns.
+    /// Stops it from running, without ending it.
     pub fn pause(&self) {
-        kill_process(Pid::from_child(&self.process), Signal::STOP).expect("it runs");
-        // A thread that is at work when the signal comes may go on for a moment.
-        while !self.stands_still() {
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn stands_still(&self) -> bool {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("it runs");
-        // Threads that have ended meanwhile have no state.
-        let stats =
-            tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok());
-        let mut states = stats.filter_map(|stat| stat.rsplit_once(") ")?.1.chars().next());
-        states.all(|state| state == 'T')
+        stopped::pause(&self.process);
     }
 
     /// Lets it run again.
     pub fn resume(&self) {
-        kill_process(Pid::from_child(&self.process), Signal::CONT).expect("it is there");
+        stopped::resume(&self.process);
     }
 }
 

@@ -76,7 +76,7 @@ impl Fleet {
     pub(super) fn add(&mut self, mut commands: &[u8]) -> Result<(), SystemError> {
         while !commands.is_empty() {
             let Some((length, slot)) = router::command(commands) else {
-                let why = "a request was made that is no command".into();
+                let why = "a request was made that is no command";
                 return Err(self.server.failed("send a request", why));
             };
             let node = usize::from(self.owner(slot)?);

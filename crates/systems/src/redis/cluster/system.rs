@@ -93,7 +93,7 @@ impl Cluster {
                 Err(error) => first = first.or(Some(error)),
             }
         }
-        Err(first.unwrap_or_else(|| self.server.unreachable("it has no address".into())))
+        Err(first.unwrap_or_else(|| self.server.unreachable("it has no address")))
     }
 
     fn read_map_from(&self, address: &Address, known: &Map) -> Result<Map, SystemError> {
@@ -111,7 +111,7 @@ impl Cluster {
         let reply = connection.bytes(ACTION, &[b"CLUSTER", b"SLOTS"])?;
         let map = known.read(&reply, address);
         let map = map.ok_or_else(|| {
-            self.server.failed(ACTION, "it sent something that is no map of slots".into())
+            self.server.failed(ACTION, "it sent something that is no map of slots")
         })?;
         if map.unowned() > 0 {
             let why = format!(
