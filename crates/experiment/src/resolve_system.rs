@@ -97,10 +97,7 @@ pub(crate) fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> 
         }
         (Place::Server { recipe, .. }, None) => TargetPlan::Launch { recipe: recipe.to_owned() },
         (Place::Attached { next, .. }, None) => {
-            return Err(PlanError::BadSystem(format!(
-                "{} runs only where a server of it runs already: {next}",
-                driver.name
-            )));
+            return Err(PlanError::NoAddress { system: driver.name, next });
         }
         (Place::Server { default_port, .. } | Place::Attached { default_port, .. }, Some(url)) => {
             let endpoint =

@@ -101,9 +101,13 @@ pub fn require_library(
 /// The library in a folder that a fetch filled. The folder's name tells the version.
 pub(crate) fn probe_fetched_library(library: &Library, root: &Path) -> Option<InstalledLibrary> {
     let name = root.file_name()?.to_string_lossy();
-    library.sources.iter().find_map(|source| {
-        let version = source.version_in(&name).map(str::to_owned);
+    // Of sources that put it at the same place, it is the one that the folder is called after.
+    let named =
+        library.sources.iter().filter_map(|source| Some((source, source.version_in(&name)?)));
+    let others = library.sources.iter().map(|source| (source, ""));
+    named.chain(others).find_map(|(source, version)| {
         let file = expand(&root.join(source.file())).into_iter().next()?;
+        let version = (!version.is_empty()).then(|| version.to_owned());
         probe(&file, Origin::Fetched, version).ok()
     })
 }

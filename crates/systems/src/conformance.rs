@@ -63,6 +63,8 @@ pub enum Updates {
     Isolated,
     /// One may be lost.
     MayBeLost,
+    /// None is lost, but a read at the same time may see fields of several.
+    MayBeTorn,
 }
 
 /// What was checked.

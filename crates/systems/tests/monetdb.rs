@@ -22,7 +22,11 @@ use std::{
 use assay_model::{
     Address, Durability, Endpoint, FailureKind, FieldValue, Fields, Operation, Outcome, Schema,
 };
-use assay_systems::{Opening, System, Target, conformance::Content, registry::find};
+use assay_systems::{
+    Opening, System, Target,
+    conformance::{Content, Updates},
+    registry::find,
+};
 use common::Candidate;
 use logins::{as_user, impostor, refusal, unreachable, works};
 use records::{ask, delete, insert, kind, load, read, row, scan, session, update};
@@ -68,7 +72,11 @@ fn start(in_memory: bool) -> Option<Server> {
 #[test]
 fn monetdb_conforms() {
     let Some(server) = start(true) else { return };
-    let candidate = Candidate { content: Content::Text, ..Candidate::new("monetdb", "row") };
+    let candidate = Candidate {
+        content: Content::Text,
+        updates: Updates::MayBeTorn,
+        ..Candidate::new("monetdb", "row")
+    };
     candidate.conforms(|| Target::Server(server.endpoint()));
 }
 
@@ -78,6 +86,7 @@ fn monetdb_conforms_with_a_database_on_the_disk() {
     let candidate = Candidate {
         content: Content::Text,
         durability: Durability::Synced,
+        updates: Updates::MayBeTorn,
         ..Candidate::new("monetdb", "row")
     };
     candidate.conforms(|| Target::Server(server.endpoint()));

@@ -17,7 +17,7 @@ use super::{
     connection::Connection,
     csv,
     error::{ServerError, Trouble},
-    flavour::CopyFormat,
+    flavour::{CopyFormat, Keys},
     layout::Dialect,
     record,
     statement::MESSAGE_LIMIT,
@@ -56,6 +56,11 @@ impl<'a> CopyLoader<'a> {
             CopyFormat::Csv => ("csv", &b""[..]),
         };
         let sql = format!("COPY {table} FROM STDIN WITH (FORMAT {format})");
+        if dialect.flavour.keys == Keys::Assumed {
+            connection
+                .query("BEGIN TRANSACTION")
+                .map_err(|trouble| dialect.flavour.failed(ACTION, trouble))?;
+        }
         start(&mut connection, &sql).map_err(|trouble| dialect.flavour.failed(ACTION, trouble))?;
         let mut frame = Vec::with_capacity(FRAME_BYTES * 2);
         frame.extend_from_slice(&FRAME_HEAD);
@@ -118,7 +123,28 @@ impl<'a> CopyLoader<'a> {
             let why = format!("{} records sent, but it reports '{tag}'", self.records);
             return Err(Trouble::Protocol(why));
         }
-        Ok(())
+        match self.dialect.flavour.keys {
+            Keys::Indexed => Ok(()),
+            Keys::Assumed => self.commit_if_keys_differ(),
+        }
+    }
+
+    /// Ends the transaction of the COPY. The server does not look whether keys are there already, so
+    /// this does; if one is, nothing of the load stays.
+    fn commit_if_keys_differ(&mut self) -> Result<(), Trouble> {
+        let table = escape_identifier(self.schema.table());
+        // Of the column itself it would believe that no value is there twice.
+        let twice = format!(
+            "SELECT key FROM (SELECT ycsb_key || '' AS key FROM {table}) AS keys GROUP BY key \
+             HAVING count(*) > 1 LIMIT 1"
+        );
+        let twice = self.connection.query(&twice)?;
+        if let Some(key) = twice.into_iter().flatten().flatten().next() {
+            self.connection.query("ROLLBACK")?;
+            let why = format!("there are two records of the key '{key}'");
+            return Err(io::Error::other(why).into());
+        }
+        self.connection.query("COMMIT").map(drop)
     }
 
     fn add(&mut self, key: &[u8], values: &[FieldValue<'_>]) -> Result<(), Trouble> {
