@@ -9,12 +9,12 @@ use std::{
 };
 
 use assay_provision::{Folders, StartError, find, recipe, sweep};
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 
 use crate::{
     roles::{self, Ending},
     world::{
-        await_that, descendants, entries, installed, is_running, launch, place, signal,
+        await_that, descendants, entries, installed, is_running, launch, place, session, signal,
         signal_group, start,
     },
 };
@@ -144,12 +144,8 @@ pub fn a_terminal_does_not_reach_the_server() {
     let Some(installed) = installed("redis") else { return };
     let place = place();
     let server = start(launch(&installed, place.path()));
-    let session = |pid: Option<u32>| {
-        let pid = pid.map(|pid| Pid::from_raw(pid.cast_signed()).expect("a process"));
-        rustix::process::getsid(pid).expect("it runs")
-    };
-    assert_ne!(session(Some(server.pid())), session(None));
-    assert_eq!(session(Some(server.pid())), session(Some(server.warden_pid())));
+    assert_ne!(session(server.pid()), session(std::process::id()));
+    assert_eq!(session(server.pid()), session(server.warden_pid()));
 }
 
 pub fn a_terminated_warden_cleans_up() {

@@ -87,6 +87,15 @@ pub fn is_running(pid: u32) -> bool {
     }
 }
 
+/// The session of a process: 0 where its leader is outside this PID namespace, as in a container,
+/// which is why `getsid` does not do.
+pub fn session(pid: u32) -> u32 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("the process runs");
+    let (_, fields) = stat.rsplit_once(") ").expect("a name in parentheses");
+    let session = fields.split(' ').nth(3).expect("state, parent, group and session");
+    session.parse().expect("a number")
+}
+
 /// The processes whose parent is `pid`, and theirs.
 pub fn descendants(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
