@@ -31,8 +31,8 @@ bench-slik *PARTS:
     cargo run --release --package assay-bench --bin assay-bench -- slik {{PARTS}}
 
 # What a driver adds to the library that it drives
-bench-drivers:
-    cargo run --release --package assay-bench --bin assay-bench -- drivers
+bench-drivers *NAMES:
+    cargo run --release --package assay-bench --features mongodb --bin assay-bench -- drivers {{NAMES}}
 
 # All benchmarks of speed
 bench: bench-harness bench-verdicts bench-slik bench-drivers

@@ -1,17 +1,27 @@
-//! What a driver adds to the library that it drives: its session beside a loop of the same calls, on
-//! stores of the same records, one thread each.
+//! What a driver adds to the library that it drives, or what its codec costs beside the client
+//! library that it stands for: its session beside a loop of the same calls, on stores of the same
+//! records, one thread each. `libraries` are the stores in this process, `servers` the others.
 
 mod bare;
+mod clients;
+mod libraries;
+#[cfg(feature = "mongodb")]
+mod mongodb;
+mod servers;
+mod sql;
+mod sqlite;
 
-use std::{hint::black_box, path::Path, sync::Arc, time::Duration};
+use std::{hint::black_box, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail, ensure};
 use assay_model::{Answer, Durability, FieldValue, Fields, Operation, Outcome, Schema};
-use assay_systems::{Client, Opening, Session, System, Target, registry};
+use assay_provision::Folders;
+use assay_systems::{Client, Opening, Session, System, Target, blocking::Blocking, registry};
 use rustix::time::{ClockId, clock_gettime};
 
-use self::bare::{Bare, FIELD_BYTES, FIELDS};
+use self::bare::{Bare, FIELD_BYTES, FIELDS, TABLE};
 use crate::{
+    stand,
     table::{self, Promise},
     turns::{self, Piece},
 };
@@ -20,23 +30,61 @@ const RECORDS: u32 = 100_000;
 const ROUNDS: usize = 9;
 /// What a driver may add.
 const MOST: Promise = Promise::AtMost(1.05);
+/// How long a store may take for an answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Measures every library's driver.
-pub fn run() -> anyhow::Result<()> {
-    let folder = tempfile::tempdir()?;
-    let sequence: Vec<u32> =
-        (0..RECORDS).map(|n| (n.wrapping_mul(2_654_435_761)) % RECORDS).collect();
-    for name in ["lmdb", "redb", "fjall"] {
-        let (ours, bare) = (folder.path().join(name), folder.path().join(format!("{name}-bare")));
+/// Measures the drivers named, or all.
+pub fn run(names: &[String]) -> anyhow::Result<()> {
+    let known = || libraries::NAMES.iter().chain(servers::NAMES).copied();
+    if let Some(unknown) = names.iter().find(|name| !known().any(|known| known == *name)) {
+        let known: Vec<_> = known().collect();
+        bail!("no driver '{unknown}' is measured; there are {}", known.join(", "));
+    }
+    let is_wanted = |name: &&&str| names.is_empty() || names.iter().any(|wanted| wanted == **name);
+    for name in libraries::NAMES.iter().filter(is_wanted) {
+        let folder = tempfile::tempdir()?;
+        let (ours, theirs) = (folder.path().join("ours"), folder.path().join("bare"));
         std::fs::create_dir(&ours)?;
-        std::fs::create_dir(&bare)?;
-        one(name, &ours, &*bare::open(name, &bare)?, &sequence)?;
+        std::fs::create_dir(&theirs)?;
+        let system = open(name, "", Target::Embedded { data_dir: ours })?;
+        let mut session = loaded(&*system)?;
+        let mut bare = libraries::open(name, &theirs)?;
+        compare(name, &mut *session, &mut *bare, ClockId::ThreadCPUTime)?;
+        drop(session);
+        system.remove()?;
+    }
+    let folders = Folders::from_env();
+    for name in servers::NAMES.iter().filter(is_wanted) {
+        let folder = tempfile::tempdir()?;
+        let server = servers::start(name, &folders, folder.path(), stand::warden())?;
+        let endpoint = server.endpoint().clone();
+        let system = open(name, servers::layout(name), Target::Server(endpoint.clone()))?;
+        let mut session = loaded(&*system)?;
+        let mut bare = clients::connect(name, &endpoint)?;
+        // A client library may have threads of its own.
+        compare(name, &mut *session, &mut *bare, ClockId::ProcessCPUTime)?;
+        drop((session, bare));
+        system.remove()?;
+        server.stop()?;
     }
     Ok(())
 }
 
-fn one(name: &str, folder: &Path, bare: &dyn Bare, sequence: &[u32]) -> anyhow::Result<()> {
-    let system = open(name, folder)?;
+fn open(name: &str, layout: &str, target: Target) -> anyhow::Result<Box<dyn System>> {
+    let driver = registry::find(name).with_context(|| format!("there is no driver {name}"))?;
+    let first = driver.layouts.first().context("a driver has a layout")?.name;
+    Ok((driver.open)(Opening {
+        target,
+        layout: if layout.is_empty() { first } else { layout }.into(),
+        schema: Arc::new(Schema::new(TABLE, "field", FIELDS)),
+        durability: Durability::None,
+        settings: Default::default(),
+        timeout: TIMEOUT,
+    })?)
+}
+
+/// Puts the records in, and connects a client.
+fn loaded(system: &dyn System) -> anyhow::Result<Box<dyn Session>> {
     system.prepare()?;
     let mut loader = system.loader()?;
     for number in 0..RECORDS {
@@ -47,18 +95,32 @@ fn one(name: &str, folder: &Path, bare: &dyn Bare, sequence: &[u32]) -> anyhow::
     }
     loader.finish()?;
     system.settle()?;
-    bare.load(&mut (0..RECORDS).map(|number| (key(number), framed(&record(number)))))?;
-    let Client::Call(mut session) = system.connect()? else { bail!("{name} is a library") };
+    Ok(match system.connect()? {
+        Client::Call(session) => session,
+        Client::Wire(client) => {
+            client.socket.set_timeout(Some(TIMEOUT))?;
+            Box::new(Blocking::new(client))
+        }
+    })
+}
 
+fn compare(
+    name: &str,
+    session: &mut dyn Session,
+    bare: &mut dyn Bare,
+    clock: ClockId,
+) -> anyhow::Result<()> {
+    let sequence: Vec<u32> =
+        (0..RECORDS).map(|n| (n.wrapping_mul(2_654_435_761)) % RECORDS).collect();
     table::heading(&format!("{name}: CPU an operation, 100,000 records of 1 kB"));
     let keys: Vec<_> = (0..RECORDS).map(key).collect();
     let changed = [b'x'; FIELD_BYTES];
     let mut answer = Answer::counting();
     let read = turns::take(ROUNDS, 2, |contender, piece| match contender {
-        0 => timed(piece, sequence, |number| {
-            read(&mut *session, &keys[number as usize], &mut answer)
+        0 => timed(clock, piece, &sequence, |number| {
+            read(session, &keys[number as usize], &mut answer)
         }),
-        _ => timed(piece, sequence, |number| {
+        _ => timed(clock, piece, &sequence, |number| {
             let bytes = bare.read(&keys[number as usize])?;
             ensure!(bytes == FIELDS * FIELD_BYTES, "a record of {bytes} bytes");
             Ok(())
@@ -66,16 +128,15 @@ fn one(name: &str, folder: &Path, bare: &dyn Bare, sequence: &[u32]) -> anyhow::
     })?;
     told("read", &read);
     let update = turns::take(ROUNDS, 2, |contender, piece| match contender {
-        0 => timed(piece, sequence, |number| {
-            update(&mut *session, &keys[number as usize], (number % FIELDS as u32) as u16, &changed)
+        0 => timed(clock, piece, &sequence, |number| {
+            update(session, &keys[number as usize], (number % FIELDS as u32) as u16, &changed)
         }),
-        _ => timed(piece, sequence, |number| {
+        _ => timed(clock, piece, &sequence, |number| {
             bare.update(&keys[number as usize], number as usize % FIELDS, &changed)
         }),
     })?;
     told("update of one field", &update);
-    drop(session);
-    Ok(system.remove()?)
+    Ok(())
 }
 
 fn told(name: &str, costs: &[Vec<f64>]) {
@@ -85,18 +146,6 @@ fn told(name: &str, costs: &[Vec<f64>]) {
         table::median(&costs[1])
     );
     turns::line("  ours to bare", &turns::ratios(&costs[0], &costs[1]), Some(MOST));
-}
-
-fn open(name: &str, folder: &Path) -> anyhow::Result<Box<dyn System>> {
-    let driver = registry::find(name).with_context(|| format!("there is no driver {name}"))?;
-    Ok((driver.open)(Opening {
-        target: Target::Embedded { data_dir: folder.into() },
-        layout: "record".into(),
-        schema: Arc::new(Schema::new("usertable", "field", FIELDS)),
-        durability: Durability::None,
-        settings: Default::default(),
-        timeout: Duration::from_secs(10),
-    })?)
 }
 
 fn read(session: &mut dyn Session, key: &[u8], answer: &mut Answer) -> anyhow::Result<()> {
@@ -116,21 +165,22 @@ fn update(session: &mut dyn Session, key: &[u8], field: u16, bytes: &[u8]) -> an
     Ok(())
 }
 
-/// CPU of this thread, in nanoseconds an operation of the piece's timed part.
+/// CPU in nanoseconds an operation of the piece's timed part.
 fn timed(
+    clock: ClockId,
     piece: Piece,
     sequence: &[u32],
     mut run: impl FnMut(u32) -> anyhow::Result<()>,
 ) -> anyhow::Result<f64> {
     let mut numbers = piece.of(sequence);
     numbers.by_ref().take(piece.warm_up).try_for_each(&mut run)?;
-    let begun = cpu_ns();
+    let begun = cpu_ns(clock);
     numbers.try_for_each(run)?;
-    Ok((cpu_ns() - begun) / piece.timed as f64)
+    Ok((cpu_ns(clock) - begun) / piece.timed as f64)
 }
 
-fn cpu_ns() -> f64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
+fn cpu_ns(clock: ClockId) -> f64 {
+    let now = clock_gettime(clock);
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
@@ -143,12 +193,14 @@ fn record(number: u32) -> Vec<u8> {
     (0..FIELDS * FIELD_BYTES).map(|at| b'a' + ((number as usize + at) % 26) as u8).collect()
 }
 
-/// The record as the driver keeps it: each field behind its length.
-fn framed(record: &[u8]) -> Vec<u8> {
-    let mut framed = Vec::with_capacity(FIELDS * (1 + FIELD_BYTES));
-    for field in record.chunks(FIELD_BYTES) {
-        framed.push(FIELD_BYTES as u8);
-        framed.extend_from_slice(field);
-    }
-    framed
+/// Every record as a driver that keeps it in one string does: each field behind its length.
+fn framed_records() -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    (0..RECORDS).map(|number| {
+        let mut framed = Vec::with_capacity(FIELDS * (1 + FIELD_BYTES));
+        for field in record(number).chunks(FIELD_BYTES) {
+            framed.push(FIELD_BYTES as u8);
+            framed.extend_from_slice(field);
+        }
+        (key(number), framed)
+    })
 }

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use stand::Stand;
 
-const USAGE: &str = "usage: assay-bench harness [no-db|redis|memcached|postgres]… | verdicts [RUNS] | slik … | drivers";
+const USAGE: &str = "usage: assay-bench harness [no-db|redis|memcached|postgres]… | verdicts [RUNS] | slik … | drivers [NAME]…";
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -43,7 +43,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
         Some(("verdicts", [])) => verdicts::run(20),
         Some(("verdicts", [runs])) => verdicts::run(runs.parse()?),
         Some(("slik", arguments)) => slik::run(arguments),
-        Some(("drivers", [])) => drivers::run(),
+        Some(("drivers", names)) => drivers::run(names),
         _ => bail!(USAGE),
     }
 }

@@ -18,6 +18,11 @@ use assay_workload::{Acknowledged, CoreWorkload, ValuePool};
 /// What this program is started with to keep a server.
 pub const WARDEN: &str = "warden";
 
+/// This program as the keeper of a server.
+pub fn warden() -> Warden {
+    Warden { program: "/proc/self/exe".into(), leading_args: vec![WARDEN.into()] }
+}
+
 /// How often our code and its peer take turns.
 pub const ROUNDS: usize = 5;
 
@@ -40,9 +45,8 @@ pub struct Measured {
 impl Stand {
     /// A stand whose servers this program itself keeps.
     pub fn new() -> Stand {
-        let warden = Warden { program: "/proc/self/exe".into(), leading_args: vec![WARDEN.into()] };
         let data_folder = std::env::temp_dir();
-        let ground = Ground { folders: Folders::from_env(), warden, data_folder };
+        let ground = Ground { folders: Folders::from_env(), warden: warden(), data_folder };
         Stand { ground, clock: Clock::start(), interrupt: AtomicBool::new(false) }
     }
 
