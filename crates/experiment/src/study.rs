@@ -226,10 +226,11 @@ mod tests {
                 assert!(*by > 1.0);
                 (systems.iter().collect(), workloads.clone())
             }
-            Check::Falls { systems, change, than, to } => {
-                assert!(*to < 1.0);
+            Check::Falls { systems, change, than, than_systems, to } => {
+                assert!(*to < 1.0 && (than.is_none() || than_systems.is_empty()));
                 let than = than.iter().flat_map(in_step);
-                (systems.iter().collect(), in_step(change).into_iter().chain(than).collect())
+                let workloads = in_step(change).into_iter().chain(than).collect();
+                (systems.iter().chain(than_systems).collect(), workloads)
             }
             Check::Keeps { systems, change, share } => {
                 assert!(*share < 1.0);

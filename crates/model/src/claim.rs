@@ -62,6 +62,10 @@ pub enum Check {
         /// Another change: what is left counts in relation to what this one leaves.
         #[serde(default)]
         than: Option<Between>,
+        /// Other systems: what is left counts in relation to what the change leaves to each of them, and
+        /// not to another change.
+        #[serde(default)]
+        than_systems: Vec<String>,
         /// At most this share is left.
         to: f64,
     },

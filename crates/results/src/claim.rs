@@ -156,11 +156,16 @@ fn findings(check: &Check, ground: &Ground<'_>) -> Vec<Finding> {
             let compared = ground.changes(systems, &change, None);
             compared.into_iter().map(|compared| finding(compared, Bound::Over(*by))).collect()
         }
-        Check::Falls { systems, change, than, to } => ground
-            .changes(systems, change, than.as_ref())
-            .into_iter()
-            .map(|compared| saturated(compared, Bound::AtMost(*to), Says::Fails))
-            .collect(),
+        Check::Falls { systems, change, than, than_systems, to } => {
+            let compared = match than_systems.as_slice() {
+                [] => ground.changes(systems, change, than.as_ref()),
+                others => ground.changes_beside(systems, change, others),
+            };
+            compared
+                .into_iter()
+                .map(|compared| saturated(compared, Bound::AtMost(*to), Says::Fails))
+                .collect()
+        }
         Check::Keeps { systems, change, share } => ground
             .changes(systems, change, None)
             .into_iter()

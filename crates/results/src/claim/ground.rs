@@ -93,8 +93,8 @@ impl<'a> Ground<'a> {
         let what =
             format!("{} over {} on {workload}{}", one.label, other.label, told.unwrap_or_default());
         let ratio = clients.ok_or_else(|| not_run(workload)).and_then(|clients| {
-            let base = self.cell(&other.label, workload, clients)?;
             let cell = self.cell(&one.label, workload, clients)?;
+            let base = self.cell(&other.label, workload, clients)?;
             let repeats = base.throughputs.len().min(cell.throughputs.len());
             Ok((ratio(&base.throughputs, &cell.throughputs)?, repeats))
         });
@@ -149,6 +149,41 @@ impl<'a> Ground<'a> {
         });
         let in_place_of = actor.in_place_of.clone();
         Compared { what, ratio, in_place_of, still_grows }
+    }
+
+    /// What a change leaves of the throughput of each system, divided by what it leaves to each of
+    /// others.
+    pub fn changes_beside(
+        &self,
+        systems: &[String],
+        change: &Between,
+        others: &[String],
+    ) -> Vec<Compared> {
+        let mut compared = Vec::new();
+        for step in 0..change.to.len() {
+            for (system, other) in
+                systems.iter().flat_map(|system| others.iter().map(move |other| (system, other)))
+            {
+                for (one, other) in self.pairs(system, other) {
+                    let own = self.condition(&one.label, change, step);
+                    let theirs = self.condition(&other.label, change, step);
+                    let what = format!("{}: {}, over {}'s", one.label, own.what, other.label);
+                    let still_grows = None;
+                    let ratio = own.cells.and_then(|own| Ok((own, theirs.cells?))).and_then(
+                        |((from, to), (their_from, their_to))| {
+                            let mut base = from.throughputs.clone();
+                            let mut left = to.throughputs.clone();
+                            multiply(&mut base, &their_to.throughputs);
+                            multiply(&mut left, &their_from.throughputs);
+                            Ok((ratio(&base, &left)?, base.len().min(left.len())))
+                        },
+                    );
+                    let in_place_of = one.in_place_of.or(other.in_place_of);
+                    compared.push(Compared { what, ratio, in_place_of, still_grows });
+                }
+            }
+        }
+        compared
     }
 
     /// The two ends of a change.
@@ -343,9 +378,8 @@ struct Condition<'a> {
 fn systems(check: &Check) -> Vec<&String> {
     match check {
         Check::Ahead { system, of, .. } => [system].into_iter().chain(of).collect(),
-        Check::Grows { systems, .. }
-        | Check::Falls { systems, .. }
-        | Check::Keeps { systems, .. } => systems.iter().collect(),
+        Check::Falls { systems, than_systems, .. } => systems.iter().chain(than_systems).collect(),
+        Check::Grows { systems, .. } | Check::Keeps { systems, .. } => systems.iter().collect(),
     }
 }
 

@@ -80,7 +80,7 @@ fn between(from: &[&str], from_clients: FromClients, to: &[&str]) -> Between {
 }
 
 fn falls(change: Between, than: Option<Between>, to: f64) -> Study {
-    claim(vec![Check::Falls { systems: words(&["P"]), change, than, to }])
+    claim(vec![Check::Falls { systems: words(&["P"]), change, than, than_systems: Vec::new(), to }])
 }
 
 /// The verdict, and the reasons in one text.
@@ -244,6 +244,33 @@ fn a_fall_may_be_set_against_another_change() {
         "pg:jsonb: a from 1 to 8 clients, over c from 1 to 8 clients"
     );
     assert!((judged[0].findings[0].ratio.unwrap().ratio - 0.5).abs() < 0.05);
+}
+
+#[test]
+fn a_fall_may_be_set_against_that_of_another_system() {
+    let mut study = falls(between(&["short"], FromClients::Most, &["long"]), None, 0.9);
+    let Check::Falls { than_systems, .. } = &mut study.claims[0].checks[0] else { panic!() };
+    than_systems.push("M".into());
+    let left = |ours: f64, theirs: f64, other: &'static str| {
+        cells(&[
+            ("pg:jsonb", "short", 4, 1000.0),
+            ("pg:jsonb", "long", 4, 1000.0 * ours),
+            (other, "short", 4, 5000.0),
+            (other, "long", 4, 5000.0 * theirs),
+        ])
+    };
+    assert_eq!(told(&study, &[], &left(0.1, 0.2, "my:json")).0, CONFIRMED);
+    assert_eq!(told(&study, &[], &left(0.2, 0.1, "my:json")).0, REFUTED);
+    assert_eq!(told(&study, &[], &left(0.2, 0.2, "my:json")).0, REFUTED);
+    assert_eq!(told(&study, &[], &left(0.18, 0.2, "my:json")).0, OPEN);
+    let cells = left(0.1, 0.2, "maria:json");
+    let judged = judge(&study, &[], &cells);
+    assert_eq!((judged[0].verdict, judged[0].findings.len()), (OPEN, 2));
+    assert_eq!(judged[0].reasons, ["my:json was not asked for"]);
+    let shown = &judged[0].findings[1];
+    assert_eq!(shown.what, "pg:jsonb: from short to long, 4 clients, over maria:json's");
+    assert!((shown.ratio.unwrap().ratio - 0.5).abs() < 0.05);
+    assert_eq!(shown.in_place_of.as_deref(), Some("M"));
 }
 
 #[test]
