@@ -23,7 +23,14 @@ fn plan_of_run(place: &Place) -> Value {
 fn studies_are_listed_and_an_unknown_one_is_refused() {
     let place = Place::new();
     let listed = place.succeeds("study").stdout;
-    for part in ["slik ", "kvdb2024 ", "VŠB-TU Ostrava", "workloads", "assay study NAME --quick"] {
+    for part in [
+        "slik ",
+        "kvdb2024 ",
+        "nosql-postgres ",
+        "VŠB-TU Ostrava",
+        "workloads",
+        "assay study NAME --quick",
+    ] {
         assert!(listed.contains(part), "{part}\n{listed}");
     }
     place.refuses("study kvdb2025", &["kvdb2025", "kvdb2024"]);
@@ -97,6 +104,124 @@ fn the_study_of_key_value_systems_shows_its_tables_and_what_is_absent() {
     assert_eq!(rows.len(), 2 * 2 * 2, "sizes, systems, kinds: {rows:?}");
     let csv = place.succeeds("export assay-results/latest --format figure").stdout;
     assert!(csv.contains("ycsb/a,4,,Redis,yes,records,10000,throughput,,kops/s,3.90625,"), "{csv}");
+}
+
+#[test]
+fn the_study_of_documents_has_its_claims_each_with_a_verdict_and_what_is_absent() {
+    if !installed("postgres") {
+        return;
+    }
+    let place = Place::new();
+    let mut command = place.assay(
+        "study nosql-postgres --quick --records 40 --clients 1,2 --repeats 1 --warmup 20 \
+         --operations 60",
+    );
+    // Whatever is on the machine, these are not here.
+    for missing in ["MONGODB", "MARIADB", "MYSQL"] {
+        command.env(format!("ASSAY_{missing}_BINARY"), "/nowhere");
+    }
+    let finished = place.end(command);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let shown = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "throughput in kops/s by clients · A one of 10 · 40 records · durability buffered",
+        "throughput in kops/s by clients · E one of 200 · 40 records",
+        "Claims of the study",
+        "1. “Postgres is better in all R/O workloads” (slides 54, 55)",
+        "→ not decidable here: mysql:json: not on this machine; mongodb: not on this machine",
+        "it takes 4 cores for the server",
+        "wanted: 0.9 at most; too few repeats for an interval (n=1)",
+        "“TOASTed json are really bad;",
+        "“Postgres (synchronous_commit=on) beats Mongo if durability enabled (j1)",
+        "mongodb: not on this machine: ",
+        "1.5 million",
+        "source: O. Bartunov, I. Panchenko, NoSQL Postgres",
+    ] {
+        assert!(shown.contains(part), "{part}\n{finished}");
+    }
+    let results = place.path().join("assay-results");
+    let mut claims: Vec<usize> = fs::read_dir(&results)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("run.json"))
+        .filter(|header| header.exists() && !header.parent().unwrap().is_symlink())
+        .map(|header| readable(&fs::read(header).unwrap()))
+        .map(|header| header["plan"]["study"]["claims"].as_array().unwrap().len())
+        .collect();
+    claims.sort_unstable();
+    assert_eq!(claims, [1, 9], "those that durability high decides, and low");
+
+    let report = fs::read_to_string(results.join("study-nosql-postgres.html")).unwrap();
+    for part in
+        ["Claims of the study", "“Postgres is better in all R/O workloads”", "not decidable"]
+    {
+        assert!(report.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn documents_of_two_hundred_fields_are_taken_in_every_layout_that_the_study_has() {
+    let has = |system: &&str| installed(system.split(':').next().unwrap());
+    let systems: Vec<&str> = [
+        "postgres:jsonb+key=document",
+        "postgres:json+key=document",
+        "postgres:hstore+key=document",
+        "postgres:row",
+        "mariadb:json",
+        "mariadb:row",
+        "mysql:row",
+    ]
+    .into_iter()
+    .filter(has)
+    .collect();
+    if systems.is_empty() {
+        return;
+    }
+    let place = Place::new();
+    let experiment = place.file(
+        "long.toml",
+        r#"
+        records = 30
+        operations = 90
+        repeats = 1
+        durability = "buffered"
+        verify = true
+        [[workloads]]
+        name = "every kind"
+        base = "ycsb/a"
+        [workloads.with]
+        field_count = 200
+        read_all_fields = false
+        scan_proportion = 0.2
+        insert_proportion = 0.2
+        read_modify_write_proportion = 0.2
+        "#,
+    );
+    let words = format!("run {} --systems {}", experiment.display(), systems.join(","));
+    place.succeeds(&words);
+    let records = place.records();
+    assert_eq!(records.len(), systems.len());
+    for record in records {
+        assert_eq!(record["errors"], serde_json::json!({}), "{}", record["system"]);
+        assert_eq!(record["answers"]["wrong"], 0, "{}", record["system"]);
+    }
+}
+
+#[test]
+fn a_server_that_is_too_old_for_a_layout_of_the_study_is_shown_as_such() {
+    if !installed("mysql") || !installed("postgres") {
+        return;
+    }
+    let place = Place::new();
+    let version = place.succeeds("systems mysql --json").stdout;
+    if !version.contains("5.6.") {
+        return;
+    }
+    let finished = place.succeeds(
+        "study nosql-postgres --quick --records 20 --clients 1 --repeats 1 --operations 20 \
+         --workloads ycsb/c --systems postgres:jsonb,mysql:json",
+    );
+    let why = "mysql:json: cannot do this: it is MySQL 5.6";
+    assert!(finished.stdout.contains(why), "{finished}");
 }
 
 #[test]

@@ -34,10 +34,11 @@ macro_rules! shipped {
 }
 
 /// Every study in the binary.
-pub const STUDIES: [Shipped; 2] = [
+pub const STUDIES: [Shipped; 3] = [
     shipped!("slik": "lookup-by-index-size", "lookup-by-range-size", "lookup-latency-distribution",
         "overwrite-by-index-count", "overwrite-by-index-size"),
     shipped!("kvdb2024": "workloads"),
+    shipped!("nosql-postgres": "ten-fields", "long-documents", "durable", "quick", "quick-durable"),
 ];
 
 /// The study of this name.
@@ -64,20 +65,42 @@ impl Shipped {
         self.experiments.iter().map(|(name, _)| *name)
     }
 
-    /// Each experiment as written.
+    /// Each experiment as written, by its name.
     ///
     /// # Errors
     /// Where a text is no experiment: never for one that is [`STUDIES`]', which a test reads.
-    pub fn specs(&self) -> Result<Vec<Spec>, SpecError> {
-        let read = |(name, text): &(&str, &str)| {
-            Spec::parse(text, &format!("studies/{}/{name}.toml", self.name))
+    pub fn specs(&self) -> Result<Vec<(&'static str, Spec)>, SpecError> {
+        let read = |(name, text): &(&'static str, &str)| {
+            Ok((*name, Spec::parse(text, &format!("studies/{}/{name}.toml", self.name))?))
         };
         self.experiments.iter().map(read).collect()
     }
 }
 
-/// The experiment at a quick scale: over `records` where it sweeps over records, otherwise with no
-/// more than the most of these, and a short time for repeats.
+/// The experiments of a study at one of its scales: those that stand for all at a quick one, or the
+/// others; all of a study that names none.
+pub fn at_scale(
+    study: &Study,
+    specs: Vec<(&'static str, Spec)>,
+    is_quick: bool,
+) -> Vec<(&'static str, Spec)> {
+    let named = |name: &str| study.quick_experiments.iter().any(|quick| quick == name);
+    let belongs = |name: &str| study.quick_experiments.is_empty() || named(name) == is_quick;
+    specs.into_iter().filter(|(name, _)| belongs(name)).collect()
+}
+
+/// What the study asks of one of its experiments: without the claims that others decide.
+pub fn asked_of(study: &Study, experiment: &str) -> Study {
+    let mut study = study.clone();
+    study.claims.retain(|claim| {
+        claim.experiments.is_empty() || claim.experiments.iter().any(|name| name == experiment)
+    });
+    study
+}
+
+/// The experiment at a quick scale, where the study has none of its own for that: over `records`
+/// where it sweeps over records, otherwise with no more than the most of these, and a short time for
+/// repeats.
 pub fn quick(spec: Spec, records: &[u64]) -> Spec {
     const BUDGET: std::time::Duration = std::time::Duration::from_secs(60);
     let most = records.iter().copied().max();
@@ -108,7 +131,10 @@ pub fn label(spec: &SystemSpec) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
+    use assay_model::{Between, Check};
+
     use super::*;
+    use crate::spec::WorkloadSpec;
 
     #[test]
     fn every_file_of_a_study_is_in_the_binary() {
@@ -137,7 +163,7 @@ mod tests {
                 .specs()
                 .unwrap()
                 .iter()
-                .flat_map(|spec| spec.systems.iter().flatten().map(label))
+                .flat_map(|(_, spec)| spec.systems.iter().flatten().map(label))
                 .collect();
             let places = facts.standings.iter().flat_map(|standing| &standing.published);
             let named = places.flat_map(|place| &place.systems);
@@ -146,6 +172,98 @@ mod tests {
                 assert!(systems.contains(system), "{system} is none of {systems:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_a_study_claims_is_of_its_experiments_workloads_and_systems() {
+        let mut checks = 0;
+        for study in STUDIES {
+            let facts = study.study().unwrap();
+            let specs = study.specs().unwrap();
+            let names: BTreeSet<&str> = study.experiments().collect();
+            assert!(facts.quick_experiments.iter().all(|name| names.contains(name.as_str())));
+            for claim in &facts.claims {
+                let of: Vec<&Spec> = specs
+                    .iter()
+                    .filter(|(name, _)| claim.experiments.iter().any(|of| of == name))
+                    .map(|(_, spec)| spec)
+                    .collect();
+                let text = &claim.text;
+                assert_eq!(of.len(), claim.experiments.len(), "{text}: no such experiment");
+                assert!(!claim.checks.is_empty() && !claim.source.is_empty(), "{text}");
+                for (spec, check) in
+                    of.iter().flat_map(|spec| claim.checks.iter().map(move |check| (*spec, check)))
+                {
+                    checks += 1;
+                    assert_names(&facts, spec, check);
+                }
+            }
+        }
+        assert!(checks > 20, "{checks}");
+    }
+
+    /// Every system and workload of a check is in the experiment, and its conditions are in step.
+    fn assert_names(facts: &Study, spec: &Spec, check: &Check) {
+        let workloads: BTreeSet<&str> = spec
+            .workloads
+            .iter()
+            .flatten()
+            .map(|workload| match workload {
+                WorkloadSpec::Name(name) => name.as_str(),
+                WorkloadSpec::Table(table) => table.name.as_str(),
+            })
+            .collect();
+        let labels: BTreeSet<String> = spec.systems.iter().flatten().map(label).collect();
+        let in_step = |between: &Between| {
+            assert!(between.from.is_empty() || between.from.len() == between.to.len());
+            between.from.iter().chain(&between.to).cloned().collect::<Vec<String>>()
+        };
+        let (systems, named): (Vec<&String>, Vec<String>) = match check {
+            Check::Ahead { system, of, workloads, .. } => {
+                ([system].into_iter().chain(of).collect(), workloads.clone())
+            }
+            Check::Grows { systems, workloads, by } => {
+                assert!(*by > 1.0);
+                (systems.iter().collect(), workloads.clone())
+            }
+            Check::Falls { systems, change, than, than_systems, to } => {
+                assert!(*to < 1.0 && (than.is_none() || than_systems.is_empty()));
+                let than = than.iter().flat_map(in_step);
+                let workloads = in_step(change).into_iter().chain(than).collect();
+                (systems.iter().chain(than_systems).collect(), workloads)
+            }
+            Check::Keeps { systems, change, share } => {
+                assert!(*share < 1.0);
+                (systems.iter().collect(), in_step(change))
+            }
+        };
+        assert!(!systems.is_empty() && !named.is_empty());
+        for workload in &named {
+            assert!(workloads.contains(workload.as_str()), "{workload} is none of {workloads:?}");
+        }
+        for system in systems {
+            let called = facts.called.iter().find(|called| called.name == *system).unwrap();
+            for label in [Some(&called.system), called.in_place.as_ref()].into_iter().flatten() {
+                assert!(labels.contains(label), "{label} is none of {labels:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_study_with_experiments_of_its_own_for_the_quick_scale_has_them_there_only() {
+        let names = |name: &str, is_quick: bool| {
+            let shipped = find(name).unwrap();
+            let specs = at_scale(&shipped.study().unwrap(), shipped.specs().unwrap(), is_quick);
+            specs.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(names("kvdb2024", true), names("kvdb2024", false));
+        assert_eq!(names("nosql-postgres", true), ["quick", "quick-durable"]);
+        let full = ["ten-fields", "long-documents", "durable"];
+        assert_eq!(names("nosql-postgres", false), full);
+        let study = find("nosql-postgres").unwrap().study().unwrap();
+        let durable = asked_of(&study, "durable").claims;
+        assert!(durable.len() == 1 && durable[0].text.contains("durability enabled"));
+        assert!(asked_of(&study, "quick").claims.len() > 5);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod answer;
 mod capability;
+mod claim;
 mod durability;
 mod endpoint;
 mod figure;
@@ -18,6 +19,7 @@ mod study;
 
 pub use answer::{Answer, Row};
 pub use capability::{Capabilities, Feature, NO_INDEXES, Support};
+pub use claim::{AtClients, Between, Called, Check, Claim, FromClients};
 pub use durability::Durability;
 pub use endpoint::{Address, Endpoint, Secret};
 pub use figure::{Axis, Figure, Measure, Part, Published, PublishedValues, Scale, Unit};

@@ -4,10 +4,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::OperationKind;
+use crate::{Called, Claim, OperationKind};
 
 /// A study that a run belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
     /// What it is called on the command line, as in `kvdb2024`.
@@ -26,6 +26,15 @@ pub struct Study {
     /// Pairs of systems that differ in one setting.
     #[serde(default)]
     pub changes: Vec<Change>,
+    /// What the work says, each to be confirmed or refuted.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+    /// The systems by the names that the claims have for them.
+    #[serde(default)]
+    pub called: Vec<Called>,
+    /// The experiments that stand for all at a quick scale; all if there are none here.
+    #[serde(default)]
+    pub quick_experiments: Vec<String>,
     /// The least experiment that shows the shape: the records of its loads.
     #[serde(default)]
     pub quick_records: Vec<u64>,

@@ -1,7 +1,11 @@
 //! What a study's run shows beyond its figures: the order of the systems over all loads, what a
-//! setting changes, the latencies and return codes of each operation; published values beside ours.
+//! setting changes, the latencies and return codes of each operation, what became of its claims;
+//! published values beside ours.
 //!
-//! The tables are texts, the same in a terminal and on a page.
+//! The tables are texts, the same in a terminal and on a page, but for the claims, which a terminal has
+//! as a list.
+
+mod claims;
 
 use std::collections::BTreeMap;
 
@@ -79,6 +83,7 @@ pub fn render_study(
         lines.extend(table.notes.iter().flat_map(|note| say(note, Style::new())));
         lines.push(String::new());
     }
+    lines.extend(claims::lines(&study, &absent, cells, width, color));
     lines.extend(absent.iter().flat_map(|absent| say(&absence(absent), Style::new())));
     for note in &study.notes {
         lines.extend(say(&escape(note), DIM));
@@ -93,7 +98,13 @@ pub fn absence(absent: &Absent) -> String {
     format!("{}: {words}: {}", escape(&absent.system), escape(&absent.why))
 }
 
-/// The tables of a study.
+/// The tables of a study for a page: its claims first.
+pub fn page_tables(study: &Study, absent: &[Absent], cells: &[Cell]) -> Vec<StudyTable> {
+    let claims = claims::table(study, absent, cells);
+    claims.into_iter().chain(tables(study, absent, cells, Sizes::All)).collect()
+}
+
+/// The tables of a study but for its claims.
 pub fn tables(study: &Study, absent: &[Absent], cells: &[Cell], sizes: Sizes) -> Vec<StudyTable> {
     let cells: Vec<Cell> = cells.iter().filter(|cell| cell.driver != NO_DB).cloned().collect();
     let standings = study.standings.iter().map(|of| standing_table(of, absent, &cells));
@@ -370,5 +381,7 @@ fn drawn(table: &StudyTable, width: usize, color: bool) -> Vec<String> {
     blocks.join(&String::new())
 }
 
+#[cfg(test)]
+mod claims_tests;
 #[cfg(test)]
 mod tests;

@@ -7,13 +7,14 @@
 //! them back, whether the run finished or not. [`summarize`] folds the repeats of a trial into a
 //! [`Cell`] with intervals, [`rank()`] orders the cells of a group with ties, [`compare`] sets two
 //! runs side by side, [`figure`] makes lines of what an experiment draws, [`standing`] orders the systems over
-//! all loads, [`export`] writes the formats
+//! all loads, [`claim`] says what holds of a study's claims, [`export`] writes the formats
 //! that other tools read.
 //!
 //! Drawing is the report's business; nothing here knows a terminal.
 
 mod alive;
 mod certainty;
+pub mod claim;
 mod compare;
 mod error;
 pub mod export;
@@ -34,8 +35,8 @@ mod summary;
 pub use alive::is_being_written;
 pub use assay_measure::statistics::{Interval, Ratio, Verdict};
 pub use assay_model::{
-    Absent, AbsentReason, Axis, Change, Durability, FailureKind, Figure, Measure, OperationKind,
-    Part, Published, PublishedPlace, PublishedValues, Scale, Standing, Study, Unit,
+    Absent, AbsentReason, Axis, Change, Claim, Durability, FailureKind, Figure, Measure,
+    OperationKind, Part, Published, PublishedPlace, PublishedValues, Scale, Standing, Study, Unit,
 };
 pub use compare::{Across, Comparison, Comparisons, LatencyRatios, compare, differences};
 pub use error::ResultsError;

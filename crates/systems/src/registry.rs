@@ -264,6 +264,11 @@ impl Driver {
         STAND_INS.iter().find(|(name, _)| *name == self.name).map(|(_, product)| *product)
     }
 
+    /// Why a server of this version cannot keep records in this layout, if it cannot.
+    pub fn needs_newer(&self, layout: &str, version: &str) -> Option<String> {
+        mysql::needs_newer(self.name, layout, version)
+    }
+
     /// Whether `name` is one of the driver's own settings.
     pub fn has_setting(&self, name: &str) -> bool {
         self.settings.iter().any(|setting| setting.name == name)
@@ -286,6 +291,15 @@ mod tests {
         let product = |name| find(name).and_then(Driver::stands_in_for);
         assert_eq!((product("secantusdb"), product("mongodb")), (Some("MongoDB"), None));
         assert!(STAND_INS.iter().all(|(name, _)| find(name).is_some()));
+    }
+
+    #[test]
+    fn a_server_that_is_too_old_for_a_layout_is_told_by_its_version() {
+        let why = |name, layout, version| find(name).unwrap().needs_newer(layout, version);
+        assert!(why("mysql", "json", "5.6.24").unwrap().contains("5.7.22"));
+        assert_eq!(why("mysql", "row", "5.6.24"), None);
+        assert_eq!(why("mysql", "json", "8.0.36"), None);
+        assert_eq!(why("redis", "json", "1.0"), None);
     }
 
     #[test]

@@ -79,11 +79,11 @@ fn plans(shipped: &Shipped, over: &Spec, quick: bool) -> anyhow::Result<Vec<Plan
     let study = shipped.study()?;
     let folders = Folders::from_env();
     let mut plans = Vec::new();
-    for spec in shipped.specs()? {
+    for (name, spec) in study::at_scale(&study, shipped.specs()?, quick) {
         let own: Vec<String> = spec.systems.iter().flatten().map(study::label).collect();
         let spec = match quick {
-            true => study::quick(spec, &study.quick_records),
-            false => spec,
+            true if study.quick_experiments.is_empty() => study::quick(spec, &study.quick_records),
+            _ => spec,
         };
         let drawn = spec.figure.is_some();
         let mut spec = spec.overridden_by(over.clone());
@@ -101,7 +101,7 @@ fn plans(shipped: &Shipped, over: &Spec, quick: bool) -> anyhow::Result<Vec<Plan
         if quick {
             plan.title = format!("{} (quick: {})", plan.title, scale(&plan));
         }
-        plan.study = Some(study.clone());
+        plan.study = Some(study::asked_of(&study, name));
         plan.absent = absent;
         if left_out {
             say!(
@@ -138,9 +138,15 @@ fn present(
         let why = match study::check_system(&spec, durability) {
             Ok(plan) => match (&plan.target, assay_systems::registry::find(&plan.driver)) {
                 (TargetPlan::Attach { .. }, _) | (_, None) => None,
-                (_, Some(driver)) => Found::look(driver, folders)
-                    .missing()
-                    .map(|why| (AbsentReason::NotHere, why.to_owned())),
+                (_, Some(driver)) => {
+                    let found = Found::look(driver, folders);
+                    let too_old = || {
+                        let why = found.too_old_for(&plan.layout).filter(|_| own.contains(&system));
+                        why.map(|why| (AbsentReason::Cannot, why))
+                    };
+                    let missing = found.missing();
+                    missing.map(|why| (AbsentReason::NotHere, why.to_owned())).or_else(too_old)
+                }
             },
             Err(error) if !own.contains(&system) => return Err(error),
             Err(PlanError::UnknownSystem { name, .. }) => {

@@ -89,6 +89,13 @@ impl Found {
         }
     }
 
+    /// Why what was found is too old for a layout, if it is.
+    pub fn too_old_for(&self, layout: &str) -> Option<String> {
+        let Needed::Server(server) = &self.needed else { return None };
+        let why = self.driver.needs_newer(layout, &server.version)?;
+        Some(format!("{why} ({})", server.binary.display()))
+    }
+
     fn status(&self) -> String {
         match &self.needed {
             Needed::Nothing => "in the binary".into(),

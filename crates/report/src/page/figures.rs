@@ -12,7 +12,7 @@ use super::{
 use crate::{
     figure::{growth, panel_notes, published},
     heading::{figure_heading, figure_shows},
-    study::{self, Sizes, StudyTable},
+    study::{self, StudyTable},
     text::escape,
 };
 
@@ -41,7 +41,7 @@ pub fn tables(measured: &Measured<'_>) -> Vec<StudyTable> {
     let mut tables = Vec::new();
     for (number, run) in measured.runs.iter().enumerate() {
         let (Ok(Some(study)), Ok(absent)) = (run.study(), run.absent()) else { continue };
-        tables.extend(study::tables(&study, &absent, cells_of(measured, number), Sizes::All));
+        tables.extend(study::page_tables(&study, &absent, cells_of(measured, number)));
     }
     tables
 }

@@ -104,6 +104,16 @@ fn open(flavour: &'static Flavour, opening: Opening) -> Result<Box<dyn System>, 
     )))
 }
 
+/// Why a server of this version cannot keep records in this layout of one of the two drivers, if it
+/// cannot.
+pub(crate) fn needs_newer(driver: &str, layout: &str, version: &str) -> Option<String> {
+    let flavour = [&flavour::MARIADB, &flavour::MYSQL].into_iter().find(|of| of.name == driver)?;
+    match Body::of_layout(layout)? {
+        Body::Columns => None,
+        _ => flavour.without_documents(version),
+    }
+}
+
 /// A codec without a server.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn codec(layout: &str, schema: std::sync::Arc<Schema>) -> Box<dyn crate::Codec> {
