@@ -101,7 +101,7 @@ pub fn start(launch: Launch<'_>) -> Result<Server, StartError> {
     }
 
     folder::sweep(&parent);
-    if recipe.is_cluster() {
+    if recipe.is_several() {
         return nodes::start(&launch, &settings, &parent, account);
     }
     let lifeline = Lifeline::hold(&launch.warden, recipe.name)?;
@@ -251,9 +251,13 @@ impl<'a> Start<'a> {
         command_line: Vec<String>,
         applied: BTreeMap<String, String>,
     ) -> Server {
+        let mut endpoint = (self.recipe.endpoint)(first.address.clone());
+        if !self.recipe.is_cluster() {
+            endpoint.others = others.iter().map(|node| node.address.clone()).collect();
+        }
         Server {
             recipe: self.recipe,
-            endpoint: (self.recipe.endpoint)(first.address.clone()),
+            endpoint,
             first,
             others,
             warden_pid: self.lifeline.pid(),

@@ -14,7 +14,10 @@ use crate::{
     npm::Package,
     python::Program,
     ready::Probe,
-    recipes::{hyper, memcached, monetdb, mongodb, mysql, postgres, redis, redis_cluster},
+    recipes::{
+        hyper, memcached, monetdb, mongodb, mysql, postgres, redis, redis_cluster,
+        redis_instances::{self, INSTANCES},
+    },
     warden::protocol::StopSignal,
 };
 
@@ -24,6 +27,8 @@ pub static RECIPES: &[&Recipe] = &[
     &redis::VALKEY,
     &redis_cluster::REDIS,
     &redis_cluster::VALKEY,
+    &redis_instances::REDIS,
+    &redis_instances::VALKEY,
     &memcached::MEMCACHED,
     &postgres::POSTGRES,
     &hyper::HYPER,
@@ -90,7 +95,8 @@ impl Recipe {
     /// The name under which its program is named, found and fetched: the nodes of `redis-cluster` run
     /// the program of `redis`.
     pub fn program(&self) -> &'static str {
-        self.name.strip_suffix("-cluster").unwrap_or(self.name)
+        let of_several = ["-cluster", "-instances"];
+        of_several.iter().find_map(|end| self.name.strip_suffix(end)).unwrap_or(self.name)
     }
 
     /// Whether its binary is a shared library, which Assay's own program hosts as a server.
@@ -103,9 +109,14 @@ impl Recipe {
         format!("ASSAY_{}_BINARY", self.program().to_uppercase())
     }
 
-    /// Whether it starts several processes that are one store.
+    /// Whether it starts several processes that make themselves one store.
     pub(crate) fn is_cluster(&self) -> bool {
         self.probe == Probe::RedisCluster
+    }
+
+    /// Whether it starts several processes, which may not know of each other.
+    pub(crate) fn is_several(&self) -> bool {
+        self.is_cluster() || self.settings.iter().any(|setting| setting.name == INSTANCES)
     }
 }
 

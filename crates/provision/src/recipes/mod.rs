@@ -9,6 +9,7 @@ pub(crate) mod mysql;
 pub(crate) mod postgres;
 pub(crate) mod redis;
 pub(crate) mod redis_cluster;
+pub(crate) mod redis_instances;
 pub(crate) mod rocksdb;
 
 /// Where shared libraries lie; each may have one `*` for a part of a name.

@@ -27,6 +27,7 @@ const TESTS: &[(&str, fn())] = &[
     ("orphans_of_a_server_that_fails_are_killed", ends::orphans_of_a_server_that_fails_are_killed),
     ("a_cluster_goes_however_its_parent_ends", ends::a_cluster_goes_however_its_parent_ends),
     ("a_cluster_of_three_is_one", clusters::a_cluster_of_three_is_one),
+    ("instances_are_several_that_know_nobody", clusters::instances_are_several_that_know_nobody),
     ("three_masters_have_a_replica_each", clusters::three_masters_have_a_replica_each),
     ("a_node_that_was_killed_is_named", clusters::a_node_that_was_killed_is_named),
     ("a_node_that_was_paused_is_stopped", clusters::a_node_that_was_paused_is_stopped),
