@@ -17,7 +17,7 @@ use crate::{
     lifeline::Lifeline,
     logfile,
     port::{self, NodePorts},
-    recipe::{Command, Recipe},
+    recipe::Recipe,
     recipes::{
         redis_cluster::{NODES, REPLICAS},
         redis_instances::INSTANCES,
@@ -131,7 +131,7 @@ impl Start<'_> {
                 own.insert("cluster-port".to_owned(), ports.bus.to_string());
             }
             let args = (self.recipe.arguments)(&self.site, &address, &own);
-            let command = Command { program: self.launch.installed.binary.clone(), args };
+            let command = self.command(args);
             if command_line.is_empty() {
                 command_line = words(&command);
             }

@@ -6,13 +6,14 @@ use std::{collections::BTreeMap, ffi::OsString};
 use assay_model::Address;
 
 use super::redis::{self, FAMILY};
-use crate::recipe::{Recipe, SettingDoc, Site};
+use crate::recipe::{Recipe, Runs, SettingDoc, Site};
 
 /// How many servers there are.
 pub(crate) const INSTANCES: &str = "instances";
 
 pub(crate) static REDIS: Recipe = Recipe {
     name: "redis-instances",
+    runs: Runs::Instances(redis::REDIS.name),
     product: redis::REDIS.product,
     binary: redis::REDIS.binary,
     packages: redis::REDIS.packages,
@@ -23,6 +24,7 @@ pub(crate) static REDIS: Recipe = Recipe {
 
 pub(crate) static VALKEY: Recipe = Recipe {
     name: "valkey-instances",
+    runs: Runs::Instances(redis::VALKEY.name),
     product: redis::VALKEY.product,
     binary: redis::VALKEY.binary,
     packages: redis::VALKEY.packages,

@@ -65,6 +65,11 @@ const TESTS: &[(&str, fn())] = &[
     ("mariadb_is_fetched_and_serves", fetches::mariadb_is_fetched_and_serves),
     ("mysql_is_fetched_and_serves", fetches::mysql_is_fetched_and_serves),
     ("secantusdb_is_fetched_and_serves", fetches::secantusdb_is_fetched_and_serves),
+    ("cassandra_is_fetched_and_serves", fetches::cassandra_is_fetched_and_serves),
+    (
+        "a_fetch_from_maven_without_curl_says_what_to_install",
+        fetches::a_fetch_from_maven_without_curl_says_what_to_install,
+    ),
     (
         "what_no_registry_has_says_where_it_can_be_had",
         fetches::what_no_registry_has_says_where_it_can_be_had,
