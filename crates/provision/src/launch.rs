@@ -24,7 +24,7 @@ use crate::{
     lifeline::Lifeline,
     logfile, port,
     ready::Readiness,
-    recipe::{Command, Recipe, Site},
+    recipe::{Command, Recipe, Runs, Site},
     server::{Node, Server},
     settings::{self, Settings},
     warden::{
@@ -101,13 +101,11 @@ pub fn start(launch: Launch<'_>) -> Result<Server, StartError> {
     }
 
     folder::sweep(&parent);
-    if recipe.is_cluster() {
+    if recipe.is_several() {
         return nodes::start(&launch, &settings, &parent, account);
     }
     let lifeline = Lifeline::hold(&launch.warden, recipe.name)?;
-    let mut start = Start::in_new_folder(&launch, lifeline, &parent, account)?;
-    start.prepare()?;
-    start.serve(settings)
+    Start::in_new_folder(&launch, lifeline, &parent, account)?.serve(settings)
 }
 
 fn check_port(recipe: &Recipe, port: u16) -> Result<(), StartError> {
@@ -123,19 +121,26 @@ fn check_reach(account: &Account, launch: &Launch<'_>, parent: &Path) -> Result<
     let Launch { installed, warden, .. } = launch;
     let binary: (&str, &Path, &str) = (
         "the server",
-        &installed.binary,
+        match (installed.recipe.runs, installed.binary.parent()) {
+            // Read and not run.
+            (Runs::Java(_), Some(folder)) => folder,
+            _ => &installed.binary,
+        },
         "set ASSAY_HOME to a folder that every user can enter and fetch it again, or open that \
          one with chmod a+x",
     );
     let parent =
         ("the folder", parent, "choose another with --data-folder, for example --data-folder /tmp");
-    let host = installed.recipe.is_hosted().then_some((
+    let host = (installed.recipe.runs == Runs::Library).then_some((
         "Assay, which hosts the library,",
         warden.program.as_path(),
         "install it in a folder that every user can enter, such as /usr/local/bin, or open that one with \
          chmod a+x",
     ));
-    for (what, path, next) in [binary, parent].into_iter().chain(host) {
+    let java = installed.java.as_deref().map(|java| {
+        ("Java", java, "install one in a folder that every user can enter, and set JAVA_HOME to it")
+    });
+    for (what, path, next) in [binary, parent].into_iter().chain(host).chain(java) {
         if let Some(blocked) = account.blocked_at(path) {
             return Err(StartError::OutOfReach {
                 what,
@@ -176,7 +181,7 @@ impl<'a> Start<'a> {
         let mut socket = folder.join("socket");
         let mut remarks = Vec::new();
         if launch.transport == Transport::Unix
-            && socket.join(recipe.socket_name).as_os_str().as_bytes().len() > SOCKET_PATH_BYTES
+            && socket.join(socket_name(recipe)).as_os_str().as_bytes().len() > SOCKET_PATH_BYTES
         {
             socket = lifeline.folder(Path::new("/tmp"), "socket", open)?.join("socket");
             remarks.push(format!(
@@ -187,21 +192,45 @@ impl<'a> Start<'a> {
             ));
         }
         let data = folder.join("data");
-        for inner in [&data, &socket] {
+        let files = folder.join("files");
+        for inner in [&data, &socket, &files] {
             make_private(inner, account.as_ref()).map_err(|error| StartError::Folder {
                 parent: parent.to_path_buf(),
                 why: format!("cannot make {}: {error}", inner.display()),
             })?;
         }
         let log = folder.join("server.log");
-        let site = Site { installed: launch.installed, data, socket };
+        let ports = Vec::new();
+        let site = Site { installed: launch.installed, data, socket, files, ports };
         Ok(Start { launch, recipe, lifeline, account, site, folder, log, remarks })
     }
 
+    /// Writes the recipe's files, if it has any, for a server that is to listen at `address`.
+    fn configure(
+        &mut self,
+        address: &Address,
+        settings: &BTreeMap<String, String>,
+    ) -> Result<(), StartError> {
+        let Some(configuration) = &self.recipe.configuration else { return Ok(()) };
+        self.site.ports = self.extra_ports(address, configuration.extra_ports)?;
+        for file in (configuration.files)(&self.site, address, settings) {
+            let path = self.site.files.join(file.name);
+            let written = fs::write(&path, file.content).and_then(|()| match &self.account {
+                Some(account) => chown(&path, Some(account.uid), Some(account.gid)),
+                None => Ok(()),
+            });
+            written.map_err(|error| StartError::Folder {
+                parent: self.folder.clone(),
+                why: format!("cannot write {}: {error}", path.display()),
+            })?;
+        }
+        Ok(())
+    }
+
     /// Runs the recipe's own preparation of the data folder, if it has one.
-    fn prepare(&mut self) -> Result<(), StartError> {
+    fn prepare(&mut self, settings: &BTreeMap<String, String>) -> Result<(), StartError> {
         let Some(prepare) = self.recipe.prepare else { return Ok(()) };
-        let command = prepare(&self.site);
+        let command = prepare(&self.site, settings);
         let program = command.program.clone();
         let task = self.task(command, None);
         self.lifeline.ask(&Request::Run(task))?;
@@ -213,12 +242,16 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Starts the server and waits for its answer, on another port if the first was taken.
+    /// Prepares and starts the server and waits for its answer, on other ports if one was taken.
     fn serve(mut self, settings: Settings) -> Result<Server, StartError> {
         let attempts = if settings.port.is_some() { 1 } else { PORT_ATTEMPTS };
         let mut attempt = 1;
         loop {
             let address = self.address(settings.port)?;
+            self.configure(&address, &settings.applied)?;
+            if attempt == 1 {
+                self.prepare(&settings.applied)?;
+            }
             let args = (self.recipe.arguments)(&self.site, &address, &settings.applied);
             let command = self.command(args);
             let words = words(&command);
@@ -251,9 +284,13 @@ impl<'a> Start<'a> {
         command_line: Vec<String>,
         applied: BTreeMap<String, String>,
     ) -> Server {
+        let mut endpoint = (self.recipe.endpoint)(first.address.clone());
+        if !self.recipe.is_cluster() {
+            endpoint.others = others.iter().map(|node| node.address.clone()).collect();
+        }
         Server {
             recipe: self.recipe,
-            endpoint: (self.recipe.endpoint)(first.address.clone()),
+            endpoint,
             first,
             others,
             warden_pid: self.lifeline.pid(),
@@ -269,8 +306,8 @@ impl<'a> Start<'a> {
 
     /// The server itself, or Assay's own program as the host of a library.
     fn command(&self, args: Vec<OsString>) -> Command {
-        if !self.recipe.is_hosted() {
-            return Command { program: self.launch.installed.binary.clone(), args };
+        if self.recipe.runs != Runs::Library {
+            return self.site.command(args);
         }
         let Warden { program, leading_args } = &self.launch.warden;
         let args = leading_args.iter().cloned().chain([HOST.into()]).chain(args).collect();
@@ -279,15 +316,30 @@ impl<'a> Start<'a> {
 
     fn address(&self, port: Option<u16>) -> Result<Address, StartError> {
         match self.launch.transport {
-            Transport::Unix => Ok(Address::Unix(self.site.socket.join(self.recipe.socket_name))),
+            Transport::Unix => Ok(Address::Unix(self.site.socket.join(socket_name(self.recipe)))),
             Transport::Tcp => {
-                let port = port.map_or_else(port::free, Ok).map_err(|error| StartError::Port {
-                    name: self.recipe.name,
-                    port: 0,
-                    why: format!("the system has no free port to give: {error}"),
-                })?;
+                let port = port.map_or_else(port::free, Ok).map_err(|error| self.no_port(error))?;
                 Ok(Address::Tcp { host: "127.0.0.1".to_owned(), port })
             }
+        }
+    }
+
+    /// Ports for a server at `address` to listen on besides.
+    fn extra_ports(&self, address: &Address, count: usize) -> Result<Vec<u16>, StartError> {
+        // One more, in place of that of the address, which is free too.
+        let mut ports = port::several(count + 1).map_err(|error| self.no_port(error))?;
+        if let Address::Tcp { port, .. } = address {
+            ports.retain(|other| other != port);
+        }
+        ports.truncate(count);
+        Ok(ports)
+    }
+
+    fn no_port(&self, error: io::Error) -> StartError {
+        StartError::Port {
+            name: self.recipe.name,
+            port: 0,
+            why: format!("the system has no free port to give: {error}"),
         }
     }
 
@@ -412,8 +464,15 @@ fn words(command: &Command) -> Vec<String> {
         .collect()
 }
 
+/// The name of a server's Unix socket; settings that ask one of a server without are refused before.
+fn socket_name(recipe: &Recipe) -> &'static str {
+    recipe.socket_name.unwrap_or("socket")
+}
+
 fn port_was_taken(log: &[String]) -> bool {
-    log.iter().any(|line| line.contains("Address already in use"))
+    const WORDS: [&str; 3] =
+        ["Address already in use", "is in use by another process", "Failed to bind port"];
+    log.iter().any(|line| WORDS.iter().any(|words| line.contains(words)))
 }
 
 /// Makes a folder that only its owner, the server's user, can enter.

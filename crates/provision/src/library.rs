@@ -103,12 +103,11 @@ pub(crate) fn probe_fetched_library(library: &Library, root: &Path) -> Option<In
     let name = root.file_name()?.to_string_lossy();
     // Of sources that put it at the same place, it is the one that the folder is called after.
     let named =
-        library.sources.iter().filter_map(|source| Some((source, source.version_in(&name)?)));
-    let others = library.sources.iter().map(|source| (source, ""));
+        library.sources.iter().filter_map(|source| Some((source, Some(source.version_in(&name)?))));
+    let others = library.sources.iter().map(|source| (source, None));
     named.chain(others).find_map(|(source, version)| {
         let file = expand(&root.join(source.file())).into_iter().next()?;
-        let version = (!version.is_empty()).then(|| version.to_owned());
-        probe(&file, Origin::Fetched, version).ok()
+        probe(&file, Origin::Fetched, version.map(str::to_owned)).ok()
     })
 }
 

@@ -12,6 +12,16 @@ pub(crate) fn free() -> io::Result<u16> {
     Ok(listener.local_addr()?.port())
 }
 
+/// `count` ports that nobody listens on now, all different. Somebody else may take one before the
+/// server does, as with [`free`].
+pub(crate) fn several(count: usize) -> io::Result<Vec<u16>> {
+    // All held until the end, so that none is given twice.
+    let held: Vec<TcpListener> = (0..count)
+        .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
+        .collect::<io::Result<_>>()?;
+    held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
+}
+
 /// The ports of a node of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodePorts {
@@ -80,6 +90,11 @@ mod tests {
         let error = check(taken).expect_err("taken");
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         assert_ne!(free().expect("a port"), taken);
+        let mut others = several(3).expect("three ports");
+        assert!(!others.contains(&taken));
+        others.sort_unstable();
+        others.dedup();
+        assert_eq!(others.len(), 3);
     }
 
     #[test]

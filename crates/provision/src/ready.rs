@@ -1,6 +1,8 @@
 //! Asking a server whether it is ready, and whether it is the one that was started: on a port that
 //! was free a moment ago, somebody else may answer.
 
+pub(crate) mod cassandra;
+
 use std::{
     fs,
     io::{self, BufRead, BufReader, ErrorKind, Read, Write},
@@ -48,6 +50,8 @@ pub(crate) enum Probe {
     Mysql,
     /// `serverStatus`, for its process number.
     Mongodb,
+    /// A login, and a question for the name of its cluster.
+    Cassandra,
 }
 
 /// What an attempt found.
@@ -70,6 +74,7 @@ impl Probe {
             Probe::Monetdb => ask_monetdb(stream, address, pid),
             Probe::Mysql => ask_mysql(stream, pid, data),
             Probe::Mongodb => ask_mongodb(stream, pid),
+            Probe::Cassandra => cassandra::ask(stream, data),
         });
         asked.unwrap_or_else(|error| Readiness::NotYet(error.to_string()))
     }
@@ -439,6 +444,7 @@ mod tests {
             Probe::Monetdb,
             Probe::Mysql,
             Probe::Mongodb,
+            Probe::Cassandra,
         ] {
             let readiness = probe.attempt(&nobody, 42, Path::new("/nonexistent"));
             assert!(matches!(readiness, Readiness::NotYet(_)), "{readiness:?}");

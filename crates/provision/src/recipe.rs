@@ -11,10 +11,15 @@ use assay_model::{Address, Durability, Endpoint};
 use crate::{
     debian,
     find::Installed,
+    java::JavaVersions,
+    maven::Jars,
     npm::Package,
     python::Program,
     ready::Probe,
-    recipes::{hyper, memcached, monetdb, mongodb, mysql, postgres, redis, redis_cluster},
+    recipes::{
+        cassandra, hyper, memcached, monetdb, mongodb, mysql, postgres, redis, redis_cluster,
+        redis_instances,
+    },
     warden::protocol::StopSignal,
 };
 
@@ -24,6 +29,8 @@ pub static RECIPES: &[&Recipe] = &[
     &redis::VALKEY,
     &redis_cluster::REDIS,
     &redis_cluster::VALKEY,
+    &redis_instances::REDIS,
+    &redis_instances::VALKEY,
     &memcached::MEMCACHED,
     &postgres::POSTGRES,
     &hyper::HYPER,
@@ -32,6 +39,7 @@ pub static RECIPES: &[&Recipe] = &[
     &mysql::MYSQL,
     &mongodb::MONGODB,
     &mongodb::SECANTUSDB,
+    &cassandra::CASSANDRA,
 ];
 
 /// The recipe called `name`.
@@ -45,8 +53,11 @@ pub struct Recipe {
     pub name: &'static str,
     /// The product's own name, for people.
     pub product: &'static str,
-    /// The server's program, or the library that is the server.
+    /// The server's program; or the library that is the server, or its jar, which may have one `*`
+    /// for the version.
     pub binary: &'static str,
+    /// What runs as the server.
+    pub runs: Runs,
     /// The packages of the distributions that have it, for messages.
     pub packages: &'static str,
     /// The durability levels it has, and how each is had.
@@ -62,8 +73,8 @@ pub struct Recipe {
     pub(crate) usual_folders: &'static [&'static str],
     /// Where it can be fetched from, best first.
     pub(crate) sources: &'static [Source],
-    /// The version in what the program prints for `--version`, if it is this product; for a library, in
-    /// the names of the files beside it, a line each.
+    /// The version in what the program prints for `--version`, if it is this product; for a library or a
+    /// jar, in the names of the files beside it, a line each.
     pub(crate) version_in: fn(&str) -> Option<&str>,
     /// What separates the words of a setting's name. Empty: a name is one word, as it is written.
     pub(crate) word_separator: &'static str,
@@ -71,12 +82,14 @@ pub struct Recipe {
     pub(crate) reserved: &'static [(&'static str, &'static str)],
     pub(crate) stop: StopSignal,
     pub(crate) probe: Probe,
+    /// What it is configured with besides its arguments, if that is not all.
+    pub(crate) configuration: Option<Configuration>,
     /// The program to run once in the new folder before the server, if any.
-    pub(crate) prepare: Option<fn(&Site<'_>) -> Command>,
-    /// The server's arguments.
-    pub(crate) arguments: fn(&Site<'_>, &Address, &BTreeMap<String, String>) -> Vec<OsString>,
-    /// The name of the Unix socket in its folder.
-    pub(crate) socket_name: &'static str,
+    pub(crate) prepare: Option<fn(&Site<'_>, &Applied) -> Command>,
+    /// The server's arguments; for Java those of the runtime, the class, and those of the class.
+    pub(crate) arguments: fn(&Site<'_>, &Address, &Applied) -> Vec<OsString>,
+    /// The name of the Unix socket in its folder; `None` if it listens on TCP alone.
+    pub(crate) socket_name: Option<&'static str>,
     /// How a client logs in.
     pub(crate) endpoint: fn(Address) -> Endpoint,
 }
@@ -90,12 +103,10 @@ impl Recipe {
     /// The name under which its program is named, found and fetched: the nodes of `redis-cluster` run
     /// the program of `redis`.
     pub fn program(&self) -> &'static str {
-        self.name.strip_suffix("-cluster").unwrap_or(self.name)
-    }
-
-    /// Whether its binary is a shared library, which Assay's own program hosts as a server.
-    pub(crate) fn is_hosted(&self) -> bool {
-        self.binary.ends_with(".so")
+        match self.runs {
+            Runs::Cluster(of) | Runs::Instances(of) => of,
+            Runs::Program | Runs::Library | Runs::Java(_) => self.name,
+        }
     }
 
     /// The environment variable that names the binary to use, for example `ASSAY_REDIS_BINARY`.
@@ -103,11 +114,50 @@ impl Recipe {
         format!("ASSAY_{}_BINARY", self.program().to_uppercase())
     }
 
-    /// Whether it starts several processes that are one store.
+    /// Whether it starts several processes that make themselves one store.
     pub(crate) fn is_cluster(&self) -> bool {
-        self.probe == Probe::RedisCluster
+        matches!(self.runs, Runs::Cluster(_))
+    }
+
+    /// Whether it starts several processes, which may not know of each other.
+    pub(crate) fn is_several(&self) -> bool {
+        matches!(self.runs, Runs::Cluster(_) | Runs::Instances(_))
     }
 }
+
+/// What runs as a product's server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// Its program.
+    Program,
+    /// Assay's own program, which hosts its shared library.
+    Library,
+    /// Several processes that are one store, of the program of the recipe of this name.
+    Cluster(&'static str),
+    /// Several processes that do not know of each other, of the program of the recipe of this name: the
+    /// client makes one store of them.
+    Instances(&'static str),
+    /// A Java of one of these versions, with its jar and all that lie beside it.
+    Java(JavaVersions),
+}
+
+/// The files that a server reads when it starts, and the ports that it listens on besides that for
+/// clients.
+pub(crate) struct Configuration {
+    /// How many free ports on loopback it needs besides: [`Site::ports`].
+    pub extra_ports: usize,
+    /// The files that are written before anything runs.
+    pub files: fn(&Site<'_>, &Address, &Applied) -> Vec<ConfigurationFile>,
+}
+
+/// A file of a server's configuration, in [`Site::files`].
+pub(crate) struct ConfigurationFile {
+    pub name: &'static str,
+    pub content: String,
+}
+
+/// The settings that a server is started with, by name, but for the port.
+pub(crate) type Applied = BTreeMap<String, String>;
 
 impl std::fmt::Debug for Recipe {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -153,6 +203,8 @@ pub(crate) enum Source {
     Npm(Package),
     /// A program in Python, with the packages that it needs.
     Python(Program),
+    /// A program in Java, with the jars that it needs.
+    Maven(Jars),
 }
 
 impl Source {
@@ -163,6 +215,7 @@ impl Source {
             Source::Debian { binary, .. } => binary,
             Source::Npm(package) => package.file,
             Source::Python(program) => program.binary,
+            Source::Maven(jars) => jars.file,
         }
     }
 
@@ -176,13 +229,14 @@ impl Source {
             }
             Source::Npm(package) => package.version_in(label),
             Source::Python(program) => program.version_in(label),
+            Source::Maven(jars) => jars.version_in(label),
         }
     }
 
     /// The folders with the libraries that it needs, in what was unpacked at `root`.
     pub fn library_folders(&self, root: &Path) -> Vec<PathBuf> {
         match self {
-            Source::Wheel(_) | Source::Python(_) => Vec::new(),
+            Source::Wheel(_) | Source::Python(_) | Source::Maven(_) => Vec::new(),
             Source::Debian { .. } => debian::library_folders(root),
             Source::Npm(package) => {
                 root.join(package.file).parent().map(Path::to_path_buf).into_iter().collect()
@@ -214,6 +268,25 @@ pub(crate) struct Site<'a> {
     pub data: PathBuf,
     /// The folder for its Unix socket.
     pub socket: PathBuf,
+    /// The folder for its configuration, and for what it writes that is no data.
+    pub files: PathBuf,
+    /// The ports that it listens on besides that for clients.
+    pub ports: Vec<u16>,
+}
+
+impl Site<'_> {
+    /// The installed product's program, or Java with the jars of the product, and `args`.
+    pub fn command(&self, args: Vec<OsString>) -> Command {
+        let Some(java) = &self.installed.java else {
+            return Command { program: self.installed.binary.clone(), args };
+        };
+        let jars = self.installed.binary.with_file_name("*");
+        let mut folder = OsString::from("-Djava.io.tmpdir=");
+        folder.push(&self.files);
+        // Counters in a file in /tmp would be left behind.
+        let own = ["-cp".into(), jars.into(), folder, "-XX:-UsePerfData".into()];
+        Command { program: java.clone(), args: own.into_iter().chain(args).collect() }
+    }
 }
 
 /// A program and its arguments.

@@ -101,7 +101,14 @@ impl Settings {
             let number = value.parse().ok().filter(|&number: &u16| number != 0);
             port = Some(number.ok_or_else(|| refuse("a port is a number from 1 to 65535"))?);
         }
-        if recipe.is_cluster() {
+        if transport == Transport::Unix && recipe.socket_name.is_none() {
+            return Err(StartError::Setting {
+                name: recipe.name,
+                setting: "transport".to_owned(),
+                why: format!("{} listens on TCP alone; leave it out", recipe.product),
+            });
+        }
+        if recipe.is_several() {
             Size::of(recipe, &applied, transport)?;
         }
         Ok(Settings { port, applied })

@@ -233,11 +233,14 @@ fn not_on_storage(cell: &Cell, report: &TrialReport) -> Option<Caveat> {
     if !cell.promises_storage() {
         return None;
     }
+    let next = match cell.ram_disk {
+        true => "as the RAM disk that was asked for has it",
+        false => "--data-folder names one on a disk",
+    };
     caveat(
         "not_on_storage",
         format!(
-            "the data folder is on {name}: nothing is on stable storage, and a sync cost nothing \
-             (--data-folder names one on a disk)"
+            "the data folder is on {name}: nothing is on stable storage, and a sync cost nothing ({next})"
         ),
     )
 }

@@ -123,6 +123,8 @@ pub fn of(
             .chain(&report.identity.settings)
             .cloned()
             .chain([("clock".to_owned(), report.clock_source.to_owned())])
+            .chain(report.in_memory.map(|name| ("data_folder_on".to_owned(), name.to_owned())))
+            .chain(cell.cache.map(|cache| ("cache".to_owned(), cache.0.to_string())))
             .collect(),
         threads: phase.lanes as u32,
         placement: placement(cell.placement, &report.cores),

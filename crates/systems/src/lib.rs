@@ -12,6 +12,7 @@
 //! Starting and stopping servers is the `provision` crate's business.
 
 pub mod blocking;
+pub mod cache;
 pub mod conformance;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]

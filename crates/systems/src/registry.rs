@@ -24,6 +24,8 @@ pub static DRIVERS: &[&Driver] = &[
     &redis::VALKEY,
     &redis::cluster::REDIS,
     &redis::cluster::VALKEY,
+    &redis::cluster::instances::REDIS,
+    &redis::cluster::instances::VALKEY,
     &memcached::DRIVER,
     &postgres::DRIVER,
     &postgres::HYPER,
@@ -72,6 +74,7 @@ pub struct Layout {
 }
 
 /// A setting of a driver.
+#[derive(Clone, Copy, Debug)]
 pub struct SettingDoc {
     /// Its name, as in `memory+slowdown=0.05`.
     pub name: &'static str,

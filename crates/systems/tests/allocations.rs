@@ -205,6 +205,8 @@ fn the_codec_of_a_cluster_allocates_nothing_in_the_steady_state() {
     for (layout, indexes) in [("hash", 0), ("hash", 2), ("hash-noindex", 0), ("string", 0)] {
         allocates_nothing("redis-cluster", layout, indexes, cluster.target(0));
     }
+    let servers = cluster::Cluster::apart(&program, 3, &[]);
+    allocates_nothing("redis-instances", "hash", 2, servers.all());
 }
 
 #[test]

@@ -5,6 +5,8 @@ mod common;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
 #[path = "common/installed.rs"]
 mod installed;
+#[path = "cluster/instances.rs"]
+mod instances;
 #[path = "cluster/nodes.rs"]
 mod nodes;
 #[allow(dead_code, reason = "these tests take a part of what others share")]

@@ -11,6 +11,7 @@ fn every_system_is_documented() {
         let page = match driver.name {
             "valkey" => "redis",
             "valkey-cluster" => "redis-cluster",
+            "redis-instances" | "valkey-instances" => "leveling",
             "mariadb" => "mysql",
             "secantusdb" => "mongodb",
             "null" => "memory",

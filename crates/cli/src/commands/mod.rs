@@ -1,6 +1,7 @@
 //! One module a command.
 
 pub mod compare;
+mod data_folder;
 pub mod export;
 pub mod fetch;
 pub mod generate;

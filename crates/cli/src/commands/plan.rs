@@ -66,6 +66,9 @@ pub fn plan(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             writeln!(out, "     not supported: {why}")?;
         }
     }
+    if plan.cells.iter().any(|cell| cell.ram_disk) {
+        writeln!(out, "\nStores keep their data on a RAM disk.")?;
+    }
     if !plan.figures.is_empty() {
         writeln!(out)?;
     }

@@ -2,7 +2,7 @@
 
 use std::{
     io::Write,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::ExitCode,
     slice,
     sync::{Arc, atomic::AtomicBool},
@@ -10,14 +10,13 @@ use std::{
 };
 
 use anyhow::Context;
-use assay_experiment::{Plan, TargetPlan};
-use assay_measure::file_system;
+use assay_experiment::Plan;
 use assay_provision::{Folders, Warden};
 use assay_report::escape;
 use assay_results::{Cell, Run, RunFolder, RunHeader, export, json_line};
 use assay_runner::{deploy::Ground, run as runner};
 
-use super::{resolve, unfinished};
+use super::{data_folder, resolve, unfinished};
 use crate::{
     args::{Format, Output, RunArguments},
     mistake::mistaken,
@@ -88,13 +87,12 @@ pub fn carry_out_until(
     interrupt: &AtomicBool,
 ) -> anyhow::Result<Carried> {
     check_something_can_run(plan)?;
-    let on_disk = on_disk_if_promised(plan);
-    if let Some((_, why)) = on_disk.as_ref().filter(|_| !output.quiet) {
+    let (data_folder, why) = data_folder::choose(plan)?;
+    if let Some(why) = why.filter(|_| !output.quiet) {
         say!("assay: {why}");
     }
-    let on_disk = on_disk.map(|(folder, _)| Plan { data_folder: Some(folder), ..plan.clone() });
-    let plan = on_disk.as_ref().unwrap_or(plan);
-    let ground = ground(plan)?;
+    let plan = &Plan { data_folder, ..plan.clone() };
+    let ground = ground(plan);
     runner::check_servers(plan, &ground)?;
     let mut header = RunHeader::starting(command_line, serde_json::to_value(plan)?);
     header.git_revision = option_env!("ASSAY_GIT_REVISION").map(str::to_owned);
@@ -201,39 +199,12 @@ fn cells_of(run: &Run) -> Vec<Cell> {
     cells
 }
 
-fn ground(plan: &Plan) -> anyhow::Result<Ground> {
+fn ground(plan: &Plan) -> Ground {
     // Not by name: the program may be replaced while it runs.
     let program = PathBuf::from("/proc/self/exe");
     let warden = Warden { program, leading_args: vec![crate::WARDEN.into()] };
     let data_folder = plan.data_folder.clone().unwrap_or_else(std::env::temp_dir);
-    check_data_folder(&data_folder)?;
-    Ok(Ground { folders: Folders::from_env(), warden, data_folder })
-}
-
-/// Where files outlast a restart, and so are on a disk nearly everywhere (FHS 3.0, 5.15).
-const LASTING: &str = "/var/tmp";
-
-/// Another data folder than the default one, and why, if that is in memory although a store that is
-/// to keep its data there promises storage.
-fn on_disk_if_promised(plan: &Plan) -> Option<(PathBuf, String)> {
-    let promised = plan.cells.iter().any(|cell| {
-        let here = !matches!(cell.system.target, TargetPlan::Attach { .. });
-        here && cell.unsupported.is_none() && cell.promises_storage()
-    });
-    if plan.data_folder.is_some() || !promised {
-        return None;
-    }
-    let (usual, lasting) = (std::env::temp_dir(), Path::new(LASTING));
-    let name = file_system::in_memory(&usual).ok()??;
-    let better = matches!(file_system::in_memory(lasting), Ok(None));
-    better.then(|| {
-        let usual = usual.display();
-        let why = format!(
-            "stores keep their data in {LASTING}: {usual} is on {name}, where nothing is on \
-             stable storage (--data-folder names another)"
-        );
-        (lasting.to_owned(), why)
-    })
+    Ground { folders: Folders::from_env(), warden, data_folder }
 }
 
 fn check_something_can_run(plan: &Plan) -> anyhow::Result<()> {
@@ -249,13 +220,6 @@ fn check_something_can_run(plan: &Plan) -> anyhow::Result<()> {
         "there is nothing to run: {}; `assay systems` tells what each system can do",
         reasons.join("; ")
     )
-}
-
-fn check_data_folder(folder: &Path) -> anyhow::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    mistaken!("{} is no folder: choose another with --data-folder", folder.display())
 }
 
 /// A flag that SIGINT, SIGTERM and SIGHUP set. A second signal ends the process at once; its

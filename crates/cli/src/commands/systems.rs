@@ -4,7 +4,11 @@ use std::{io::Write, process::ExitCode};
 
 use assay_model::Support;
 use assay_provision::{Folders, Installed, InstalledLibrary};
-use assay_systems::{Driver, Place, registry::DRIVERS};
+use assay_systems::{
+    Driver, Place,
+    cache::{self, Cache},
+    registry::DRIVERS,
+};
 use serde_json::json;
 
 use crate::{args::SystemsArguments, mistake::mistaken, speech::out};
@@ -111,10 +115,10 @@ impl Found {
     fn print(&self, out: &mut dyn Write, full: bool) -> std::io::Result<()> {
         let driver = self.driver;
         let mark = if self.is_ready() { "✓" } else { "✗" };
-        writeln!(out, "{mark} {:<14} {}", driver.name, driver.summary)?;
-        writeln!(out, "  {:<14} {}", "", self.status())?;
+        writeln!(out, "{mark} {:<16} {}", driver.name, driver.summary)?;
+        writeln!(out, "  {:<16} {}", "", self.status())?;
         if let Some(remark) = driver.verified.remark() {
-            writeln!(out, "  {:<14} {remark}", "")?;
+            writeln!(out, "  {:<16} {remark}", "")?;
         }
         if !full {
             return Ok(());
@@ -134,6 +138,15 @@ impl Found {
             for (level, setting) in can.durability {
                 writeln!(out, "    durability {level}: {setting}")?;
             }
+        }
+        match cache::of(driver.name) {
+            Some(Cache::Sized { setting, value, least_mib, reason }) => writeln!(
+                out,
+                "\n  --cache 1GiB is {setting}={}, at least {least_mib}MiB: {reason}",
+                value(1024)
+            )?,
+            Some(Cache::Unsized(why)) => writeln!(out, "\n  --cache changes nothing: {why}")?,
+            None => writeln!(out, "\n  --cache is refused: the setting of its cache is not known")?,
         }
         let server_settings = match &self.needed {
             Needed::Server(installed) => installed.recipe.settings,
@@ -186,7 +199,10 @@ impl Found {
         json!({
             "name": driver.name, "summary": driver.summary, "ready": self.is_ready(),
             "server": server, "library": library, "layouts": layouts,
-            "remark": driver.verified.remark(),
+            "remark": driver.verified.remark(), "cache_setting": match cache::of(driver.name) {
+                Some(Cache::Sized { setting, .. }) => Some(*setting),
+                _ => None,
+            },
         })
     }
 }

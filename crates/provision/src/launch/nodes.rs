@@ -1,4 +1,5 @@
-//! Starting a cluster: every node in a folder of its own, all kept by one warden, then made one.
+//! Starting several processes: every node in a folder of its own, all kept by one warden, then, in a
+//! cluster, made one.
 
 use std::{
     collections::BTreeMap,
@@ -16,8 +17,11 @@ use crate::{
     lifeline::Lifeline,
     logfile,
     port::{self, NodePorts},
-    recipe::{Command, Recipe},
-    recipes::redis_cluster::{NODES, REPLICAS},
+    recipe::Recipe,
+    recipes::{
+        redis_cluster::{NODES, REPLICAS},
+        redis_instances::INSTANCES,
+    },
     server::{Node, Server},
     settings::Settings,
 };
@@ -61,9 +65,16 @@ impl Size {
             })
         };
         if transport == Transport::Unix {
-            let why = "the nodes of a cluster find each other, and send clients on, by TCP; \
-                       leave it out";
+            let why = match recipe.is_cluster() {
+                true => {
+                    "the nodes of a cluster find each other, and send clients on, by TCP; leave it out"
+                }
+                false => "a client reaches several servers by TCP; leave it out",
+            };
             return Err(refuse("transport", why.to_owned()));
+        }
+        if !recipe.is_cluster() {
+            return Ok(Size { masters: number(INSTANCES, 1, MOST_MASTERS)?, replicas: 0 });
         }
         Ok(Size {
             masters: number(NODES, 1, MOST_MASTERS)?,
@@ -77,7 +88,7 @@ impl Size {
     }
 }
 
-/// Starts the nodes, on other ports if one was taken, and forms the cluster. Nothing of it is left if
+/// Starts the nodes, on other ports if one was taken, and forms the cluster if they are to be one. Nothing of it is left if
 /// this fails.
 pub(super) fn start(
     launch: &Launch<'_>,
@@ -91,7 +102,7 @@ pub(super) fn start(
     loop {
         let lifeline = Lifeline::hold(&launch.warden, recipe.name)?;
         let start = Start::in_new_folder(launch, lifeline, parent, account.clone())?;
-        match start.serve_cluster(size, settings) {
+        match start.serve_nodes(size, settings) {
             Err(StartError::Exited { log, .. })
                 if port_was_taken(&log) && settings.port.is_none() && attempt < PORT_ATTEMPTS =>
             {
@@ -103,7 +114,7 @@ pub(super) fn start(
 }
 
 impl Start<'_> {
-    fn serve_cluster(mut self, size: Size, settings: &Settings) -> Result<Server, StartError> {
+    fn serve_nodes(mut self, size: Size, settings: &Settings) -> Result<Server, StartError> {
         let begun = Instant::now();
         let ports = self.ports(size, settings.port)?;
         let all_data = self.site.data.clone();
@@ -116,11 +127,11 @@ impl Start<'_> {
             })?;
             let address = Address::Tcp { host: "127.0.0.1".to_owned(), port: ports.client };
             let mut own = settings.applied.clone();
-            if self.has_bus_port() {
+            if self.recipe.is_cluster() && self.has_bus_port() {
                 own.insert("cluster-port".to_owned(), ports.bus.to_string());
             }
             let args = (self.recipe.arguments)(&self.site, &address, &own);
-            let command = Command { program: self.launch.installed.binary.clone(), args };
+            let command = self.command(args);
             if command_line.is_empty() {
                 command_line = words(&command);
             }
@@ -129,7 +140,9 @@ impl Start<'_> {
             nodes.push(Node { pid, address, log: self.log.clone() });
         }
         self.site.data = all_data;
-        self.form(size, &ports, &nodes, begun)?;
+        if self.recipe.is_cluster() {
+            self.form(size, &ports, &nodes, begun)?;
+        }
         let first = nodes.remove(0);
         Ok(self.into_server(first, nodes, command_line, settings.applied.clone()))
     }
@@ -142,12 +155,12 @@ impl Start<'_> {
     }
 
     fn ports(&self, size: Size, first: Option<u16>) -> Result<Vec<NodePorts>, StartError> {
-        port::for_nodes(size.nodes(), first, self.has_bus_port()).map_err(|error| {
-            StartError::Port {
-                name: self.recipe.name,
-                port: first.unwrap_or_default(),
-                why: format!("{} nodes need as many ports in a row: {error}", size.nodes()),
-            }
+        // Who has no bus port needs none that is bound to the other one.
+        let own_bus = !self.recipe.is_cluster() || self.has_bus_port();
+        port::for_nodes(size.nodes(), first, own_bus).map_err(|error| StartError::Port {
+            name: self.recipe.name,
+            port: first.unwrap_or_default(),
+            why: format!("{} nodes need as many ports in a row: {error}", size.nodes()),
         })
     }
 

@@ -7,14 +7,17 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, PROMISE, SECRET};
 use crate::{
     ready::{POSTGRES_USER, Probe},
-    recipe::{Level, Recipe, SettingDoc, Site, Source, Wheel},
+    recipe::{Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
     warden::protocol::StopSignal,
 };
+
+const SOCKET: &str = ".s.PGSQL.7483";
 
 pub(crate) static HYPER: Recipe = Recipe {
     name: "hyper",
     product: "HyPer",
     binary: "hyperd",
+    runs: Runs::Program,
     packages: "tableauhyperapi of the Python package index, Tableau's Hyper API, which has the server in \
                it",
     levels: &[Level {
@@ -84,9 +87,10 @@ pub(crate) static HYPER: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Hyper,
+    configuration: None,
     prepare: None,
     arguments,
-    socket_name: ".s.PGSQL.7483",
+    socket_name: Some(SOCKET),
     endpoint: |address| Endpoint { user: Some(POSTGRES_USER.to_owned()), ..Endpoint::at(address) },
 };
 
@@ -113,7 +117,7 @@ fn arguments(
             let mut connection = OsString::from("tab.domain://");
             connection.push(&site.socket);
             connection.push("/domain/");
-            connection.push(HYPER.socket_name);
+            connection.push(SOCKET);
             connection
         }
     });

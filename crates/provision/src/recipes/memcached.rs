@@ -7,7 +7,7 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, SECRET};
 use crate::{
     ready::Probe,
-    recipe::{Level, Recipe, SettingDoc, Site, Source},
+    recipe::{Level, Recipe, Runs, SettingDoc, Site, Source},
     settings::CORES,
     warden::protocol::StopSignal,
 };
@@ -16,6 +16,7 @@ pub(crate) static MEMCACHED: Recipe = Recipe {
     name: "memcached",
     product: "Memcached",
     binary: "memcached",
+    runs: Runs::Program,
     packages: "memcached (Debian, Ubuntu, Fedora, Alpine, Homebrew)",
     levels: &[Level {
         durability: Durability::None,
@@ -75,9 +76,10 @@ pub(crate) static MEMCACHED: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Memcached,
+    configuration: None,
     prepare: None,
     arguments,
-    socket_name: "memcached.sock",
+    socket_name: Some("memcached.sock"),
     endpoint: Endpoint::at,
 };
 

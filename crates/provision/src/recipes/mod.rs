@@ -1,5 +1,6 @@
 //! The recipes, a module a family of products.
 
+pub(crate) mod cassandra;
 pub(crate) mod duckdb;
 pub(crate) mod hyper;
 pub(crate) mod memcached;
@@ -9,6 +10,7 @@ pub(crate) mod mysql;
 pub(crate) mod postgres;
 pub(crate) mod redis;
 pub(crate) mod redis_cluster;
+pub(crate) mod redis_instances;
 pub(crate) mod rocksdb;
 
 /// Where shared libraries lie; each may have one `*` for a part of a name.

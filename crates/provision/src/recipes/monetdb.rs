@@ -8,7 +8,7 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, PROMISE};
 use crate::{
     ready::Probe,
-    recipe::{Level, Recipe, SettingDoc, Site, Source, Wheel},
+    recipe::{Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
     settings::CORES,
     warden::protocol::StopSignal,
 };
@@ -20,6 +20,7 @@ pub(crate) static MONETDB: Recipe = Recipe {
     name: "monetdb",
     product: "MonetDB",
     binary: "libmonetdbe.so",
+    runs: Runs::Library,
     packages: "monetdbe of the Python package index, which has MonetDB as a library; a server of your \
                own (mserver5 or monetdbd) is used by its URL",
     levels: &[
@@ -73,9 +74,10 @@ pub(crate) static MONETDB: Recipe = Recipe {
     reserved: &[(IN_MEMORY, PROMISE), ("folder", PLACE), ("socket", PLACE)],
     stop: StopSignal::Terminate,
     probe: Probe::Monetdb,
+    configuration: None,
     prepare: None,
     arguments,
-    socket_name: "mapi.sock",
+    socket_name: Some("mapi.sock"),
     endpoint: Endpoint::at,
 };
 

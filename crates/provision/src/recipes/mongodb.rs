@@ -8,7 +8,7 @@ use super::{PLACE, PROMISE, SECRET};
 use crate::{
     python::{PinnedWheel, Program},
     ready::Probe,
-    recipe::{Level, Recipe, SettingDoc, Site, Source},
+    recipe::{Level, Recipe, Runs, SettingDoc, Site, Source},
     warden::protocol::StopSignal,
 };
 
@@ -30,6 +30,7 @@ pub(crate) static MONGODB: Recipe = Recipe {
     name: "mongodb",
     product: "MongoDB",
     binary: "mongod",
+    runs: Runs::Program,
     packages: "MongoDB Community Server from mongodb.com/try/download/community or MongoDB's own \
                package repositories (mongodb-org-server)",
     levels: &[
@@ -97,9 +98,10 @@ pub(crate) static MONGODB: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Mongodb,
+    configuration: None,
     prepare: None,
     arguments: mongod_arguments,
-    socket_name: "mongodb.sock",
+    socket_name: Some("mongodb.sock"),
     endpoint: Endpoint::at,
 };
 
@@ -130,6 +132,7 @@ pub(crate) static SECANTUSDB: Recipe = Recipe {
     name: "secantusdb",
     product: "SecantusDB",
     binary: "secantusd",
+    runs: Runs::Program,
     packages: "the Python package secantusdb, whose program tells no version: fetch it",
     levels: &[
         Level {
@@ -247,10 +250,10 @@ pub(crate) static SECANTUSDB: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Mongodb,
+    configuration: None,
     prepare: None,
     arguments: secantusd_arguments,
-    // It has none: it fails when it is started on one, and says so.
-    socket_name: "secantusdb.sock",
+    socket_name: None,
     endpoint: Endpoint::at,
 };
 
@@ -261,6 +264,7 @@ fn secantusd_arguments(
 ) -> Vec<OsString> {
     let (host, port) = match address {
         Address::Tcp { host, port } => (host.into(), port.to_string()),
+        // It has none, and says so.
         Address::Unix(path) => (OsString::from(path), "0".to_owned()),
     };
     let mut args: Vec<OsString> = ["--standalone", "--host"].map(Into::into).into();

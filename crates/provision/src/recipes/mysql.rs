@@ -12,9 +12,11 @@ use super::{PLACE, PROMISE, SECRET};
 use crate::{
     npm::Package,
     ready::{MYSQL_PID_FILE, MYSQL_USER, Probe},
-    recipe::{Command, Level, Recipe, SettingDoc, Site, Source},
+    recipe::{Command, Level, Recipe, Runs, SettingDoc, Site, Source},
     warden::protocol::StopSignal,
 };
+
+const SOCKET: &str = "mysql.sock";
 
 pub(crate) static MARIADB: Recipe = Recipe {
     name: "mariadb",
@@ -57,6 +59,7 @@ const FAMILY: Recipe = Recipe {
     name: "",
     product: "",
     binary: "",
+    runs: Runs::Program,
     packages: "",
     levels: &[
         Level {
@@ -149,9 +152,10 @@ const FAMILY: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Mysql,
+    configuration: None,
     prepare: None,
     arguments,
-    socket_name: "mysql.sock",
+    socket_name: Some(SOCKET),
     endpoint: |address| Endpoint { user: Some(MYSQL_USER.to_owned()), ..Endpoint::at(address) },
 };
 
@@ -167,7 +171,7 @@ fn option(name: &str, value: impl Into<OsString>) -> OsString {
     option
 }
 
-fn install_db(site: &Site<'_>) -> Command {
+fn install_db(site: &Site<'_>, _settings: &BTreeMap<String, String>) -> Command {
     let prefix = prefix(&site.installed.binary);
     // Distributions have it beside users' programs, MariaDB's own archives among the scripts.
     let places = ["bin", "scripts"].map(|folder| prefix.join(folder).join("mariadb-install-db"));
@@ -190,7 +194,7 @@ fn made_folder(binary: &Path) -> Option<PathBuf> {
     made.join("ibdata1").is_file().then_some(made)
 }
 
-fn initialize(site: &Site<'_>) -> Command {
+fn initialize(site: &Site<'_>, _settings: &BTreeMap<String, String>) -> Command {
     if let Some(made) = made_folder(&site.installed.binary) {
         let args = ["-R".into(), made.join(".").into(), site.data.clone().into()];
         return Command { program: "/bin/cp".into(), args: args.into() };
@@ -234,7 +238,7 @@ fn arguments(
         Address::Tcp { host, port } => {
             args.push(option("bind-address", host));
             args.push(option("port", port.to_string()));
-            args.push(option("socket", site.socket.join(recipe.socket_name)));
+            args.push(option("socket", site.socket.join(SOCKET)));
         }
         Address::Unix(path) => {
             args.push("--skip-networking".into());

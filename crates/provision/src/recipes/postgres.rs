@@ -7,7 +7,7 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, PROMISE, SECRET};
 use crate::{
     ready::{POSTGRES_DATABASE, POSTGRES_USER, Probe},
-    recipe::{Command, Level, Recipe, SettingDoc, Site, Source, Wheel},
+    recipe::{Command, Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
     warden::protocol::StopSignal,
 };
 
@@ -15,6 +15,7 @@ pub(crate) static POSTGRES: Recipe = Recipe {
     name: "postgres",
     product: "PostgreSQL",
     binary: "postgres",
+    runs: Runs::Program,
     packages: "postgresql (Debian, Ubuntu), postgresql-server (Fedora) or postgresql (Alpine, \
                Homebrew), with the contrib package for hstore",
     levels: &[
@@ -123,9 +124,10 @@ pub(crate) static POSTGRES: Recipe = Recipe {
     // Fast shutdown: sessions are ended, the data is left in order.
     stop: StopSignal::Interrupt,
     probe: Probe::Postgres,
+    configuration: None,
     prepare: Some(initdb),
     arguments,
-    socket_name: ".s.PGSQL.5432",
+    socket_name: Some(".s.PGSQL.5432"),
     endpoint: |address| Endpoint {
         user: Some(POSTGRES_USER.to_owned()),
         database: Some(POSTGRES_DATABASE.to_owned()),
@@ -133,7 +135,7 @@ pub(crate) static POSTGRES: Recipe = Recipe {
     },
 };
 
-fn initdb(site: &Site<'_>) -> Command {
+fn initdb(site: &Site<'_>, _settings: &BTreeMap<String, String>) -> Command {
     let mut args: Vec<OsString> = vec!["-D".into(), site.data.clone().into()];
     args.extend(
         ["-U", POSTGRES_USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]

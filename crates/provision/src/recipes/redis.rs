@@ -7,7 +7,7 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, PROMISE, SECRET};
 use crate::{
     ready::Probe,
-    recipe::{Level, Recipe, SettingDoc, Site, Source, Wheel},
+    recipe::{Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
     warden::protocol::StopSignal,
 };
 
@@ -62,6 +62,7 @@ pub(super) const FAMILY: Recipe = Recipe {
     name: "",
     product: "",
     binary: "",
+    runs: Runs::Program,
     packages: "",
     levels: &[
         Level {
@@ -144,9 +145,10 @@ pub(super) const FAMILY: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Redis,
+    configuration: None,
     prepare: None,
     arguments,
-    socket_name: "redis.sock",
+    socket_name: Some("redis.sock"),
     endpoint: Endpoint::at,
 };
 

@@ -7,7 +7,7 @@ use assay_model::Address;
 use super::redis::{self, FAMILY};
 use crate::{
     ready::Probe,
-    recipe::{Recipe, SettingDoc, Site},
+    recipe::{Recipe, Runs, SettingDoc, Site},
 };
 
 /// How many masters there are.
@@ -19,6 +19,7 @@ pub(crate) static REDIS: Recipe = Recipe {
     name: "redis-cluster",
     product: redis::REDIS.product,
     binary: redis::REDIS.binary,
+    runs: Runs::Cluster(redis::REDIS.name),
     packages: redis::REDIS.packages,
     sources: redis::REDIS.sources,
     version_in: redis::REDIS.version_in,
@@ -29,6 +30,7 @@ pub(crate) static VALKEY: Recipe = Recipe {
     name: "valkey-cluster",
     product: redis::VALKEY.product,
     binary: redis::VALKEY.binary,
+    runs: Runs::Cluster(redis::VALKEY.name),
     packages: redis::VALKEY.packages,
     sources: redis::VALKEY.sources,
     version_in: redis::VALKEY.version_in,

@@ -76,6 +76,41 @@ pub fn a_cluster_of_three_is_one() {
     }
 }
 
+pub fn instances_are_several_that_know_nobody() {
+    for name in ["redis-instances", "valkey-instances"] {
+        let Some(installed) = installed(name) else { continue };
+        let place = place();
+        let mut launch = with(launch(&installed, place.path()), &[("instances", "2")]);
+        launch.durability = Durability::Buffered;
+        let server = start(launch.clone());
+        let addresses: Vec<&Address> = server.nodes().map(|node| &node.address).collect();
+        let endpoint = server.endpoint();
+        assert_eq!(
+            (addresses[0], &[addresses[1].clone()][..]),
+            (&endpoint.address, &*endpoint.others)
+        );
+        for node in server.nodes() {
+            let told = ask(node, "INFO cluster\r\nCONFIG GET appendfsync");
+            assert!(told.contains("cluster_enabled:0\r") && told.contains("everysec\r"), "{told}");
+        }
+        let pids: Vec<u32> = server.nodes().map(|node| node.pid).collect();
+        assert_eq!(entries(server.data_dir()).len(), 2, "a folder each");
+        signal(pids[1], Signal::KILL);
+        await_that("a report", || server.exited().is_some());
+        server.stop().expect("it stops");
+        assert!(!pids.into_iter().any(is_running));
+        assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
+
+        launch.settings.insert("instances".into(), "65".into());
+        let refused = assay_provision::start(launch.clone()).expect_err("refused").to_string();
+        assert!(refused.contains("1 to 64"), "{refused}");
+        launch.settings.insert("instances".into(), "1".into());
+        launch.transport = Transport::Unix;
+        let refused = assay_provision::start(launch).expect_err("refused").to_string();
+        assert!(refused.contains("TCP"), "{refused}");
+    }
+}
+
 pub fn three_masters_have_a_replica_each() {
     for name in NAMES {
         let Some(installed) = installed(name) else { continue };

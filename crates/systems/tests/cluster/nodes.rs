@@ -75,6 +75,22 @@ impl Cluster {
         cluster
     }
 
+    /// Starts servers that do not know of each other.
+    #[allow(dead_code, reason = "most of those who share this need clusters")]
+    pub fn apart(program: &Installed, count: usize, arguments: &[&str]) -> Cluster {
+        let nodes = (0..count).map(|_| alone(program, false, arguments)).collect();
+        let password = arguments.contains(&"--requirepass").then_some("secret");
+        Cluster { nodes, password }
+    }
+
+    /// All nodes as a driver's target, as servers that do not know of each other.
+    #[allow(dead_code, reason = "most of those who share this need clusters")]
+    pub fn all(&self) -> Target {
+        let at = |node: &Node| Address::Tcp { host: "127.0.0.1".into(), port: node.port };
+        let others = self.nodes[1..].iter().map(at).collect();
+        Target::Server(Endpoint { others, ..Endpoint::at(at(&self.nodes[0])) })
+    }
+
     /// It as a driver's target, by the address of one of its nodes.
     pub fn target(&self, node: usize) -> Target {
         let port = self.nodes[node].port;
@@ -174,8 +190,14 @@ fn free_ports(count: usize) -> Vec<u16> {
 
 /// A server that is in no cluster; in cluster mode it has no slots either.
 pub fn lone(program: &Installed, cluster_mode: bool) -> Node {
+    alone(program, cluster_mode, &[])
+}
+
+fn alone(program: &Installed, cluster_mode: bool, arguments: &[&str]) -> Node {
     let mode = if cluster_mode { "yes" } else { "no" };
-    let node = Node::start(program, &free_ports(2), &["--cluster-enabled", mode]);
+    let arguments: Vec<&str> =
+        ["--cluster-enabled", mode].into_iter().chain(arguments.iter().copied()).collect();
+    let node = Node::start(program, &free_ports(2), &arguments);
     let end = Instant::now() + PATIENCE;
     while TcpStream::connect(("127.0.0.1", node.port)).is_err() {
         assert!(Instant::now() < end, "it does not listen");

@@ -8,6 +8,7 @@
 //! - [`super::apart`] keeps indexes that lie on other nodes than their records.
 
 mod fleet;
+pub mod instances;
 mod loader;
 pub(super) mod router;
 #[cfg(test)]
@@ -22,6 +23,10 @@ use crate::{Driver, Opening, Place, System, SystemError, Verified};
 /// What can be done about keys that are there already: a cluster has one database.
 const OTHER_CLUSTER: &str =
     "delete it, use another cluster, or leave the URL out and Assay starts one";
+
+/// The same of servers that do not know of each other.
+const OTHER_SERVERS: &str =
+    "delete it, use other servers, or leave the URL out and Assay starts them";
 
 /// The registry line of Redis Cluster.
 pub static REDIS: Driver = Driver {
@@ -78,6 +83,14 @@ fn capabilities(layout: &str) -> Capabilities {
 }
 
 fn open(name: &'static str, opening: Opening) -> Result<Box<dyn System>, SystemError> {
+    open_as(name, system::Kind::Cluster, opening)
+}
+
+fn open_as(
+    name: &'static str,
+    kind: system::Kind,
+    opening: Opening,
+) -> Result<Box<dyn System>, SystemError> {
     let mut endpoint = opening.target.server(name)?;
     let index = opening.settings.get("index").map_or("_indices", String::as_str);
     let refused = |setting: &str, why: &str| SystemError::BadSetting {
@@ -92,10 +105,10 @@ fn open(name: &'static str, opening: Opening) -> Result<Box<dyn System>, SystemE
     }
     if endpoint.database.take().is_some_and(|database| database != "0") {
         let action = "open the database";
-        let why = "a cluster has one, number 0: leave the number out of the URL".into();
+        let why = "it is number 0 on every node: leave the number out of the URL".into();
         return Err(SystemError::Failed { system: name.into(), action: action.into(), why });
     }
     let server = Server { name, endpoint, timeout: opening.timeout };
     let table = table::Table::new(opening.schema, &opening.layout, index).over_nodes();
-    Ok(Box::new(system::Cluster::new(server, table, opening.durability)))
+    Ok(Box::new(system::Cluster::new(server, kind, table, opening.durability)))
 }

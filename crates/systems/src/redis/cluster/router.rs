@@ -356,7 +356,7 @@ impl Router {
         let awaited = std::mem::take(&mut link.awaited);
         *link = Link { awaited, ..Link::default() };
         link.awaited.clear();
-        self.stale = true;
+        self.stale = !self.shared.is_fixed();
         self.shared.doubt(node);
         let failure = || Outcome::failed(FailureKind::Disconnected, String::from_utf8_lossy(why));
         if self.links.iter().all(|link| !link.up) {

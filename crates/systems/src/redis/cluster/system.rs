@@ -15,7 +15,7 @@ use super::{
         slots::{Map, Shared},
         table::Table,
     },
-    OTHER_CLUSTER,
+    OTHER_CLUSTER, OTHER_SERVERS,
     fleet::{Fleet, server_at},
     loader::FleetLoader,
     router::{Preamble, Router},
@@ -34,13 +34,22 @@ const OF_NODES: [&str; 3] =
 
 /// A table on a cluster.
 pub(super) struct Cluster {
-    /// The node that was named: the others are found through it.
+    /// The node that was named: the others of a cluster are found through it.
     server: Server,
+    kind: Kind,
     table: Arc<Table>,
     durability: Durability,
     /// The newest map; `None` before the first.
     shared: Mutex<Option<Arc<Shared>>>,
     baseline: Mutex<Option<Baseline>>,
+}
+
+/// How the nodes belong together.
+pub(super) enum Kind {
+    /// They are a cluster, and tell who has which slot.
+    Cluster,
+    /// They do not know of each other: all of them, between which the client divides the slots.
+    Instances(Vec<Address>),
 }
 
 /// What was in the cluster before the table.
@@ -56,9 +65,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Cluster {
-    pub(super) fn new(server: Server, table: Table, durability: Durability) -> Cluster {
+    pub(super) fn new(server: Server, kind: Kind, table: Table, durability: Durability) -> Cluster {
         Cluster {
             server,
+            kind,
             table: Arc::new(table),
             durability,
             shared: Mutex::new(None),
@@ -72,13 +82,19 @@ impl Cluster {
         if let Some(shared) = &*shared {
             return Ok(Arc::clone(shared));
         }
-        let map = self.read_map(&Map::empty())?;
-        Ok(Arc::clone(shared.insert(Arc::new(Shared::new(map)))))
+        let map = match &self.kind {
+            Kind::Cluster => Shared::new(self.read_map(&Map::empty())?),
+            Kind::Instances(servers) => Shared::fixed(Map::spread(servers)),
+        };
+        Ok(Arc::clone(shared.insert(Arc::new(map))))
     }
 
     /// Reads the map anew: nodes may have changed places since.
     fn refresh(&self) -> Result<Arc<Map>, SystemError> {
         let shared = self.shared()?;
+        if shared.is_fixed() {
+            return Ok(shared.map());
+        }
         let map = self.read_map(&shared.map())?;
         Ok(shared.publish(map))
     }
@@ -134,7 +150,36 @@ impl Cluster {
     }
 
     fn already_there(&self, what: String) -> SystemError {
-        SystemError::AlreadyThere { system: self.server.name.into(), what, next: OTHER_CLUSTER }
+        let next = match self.kind {
+            Kind::Cluster => OTHER_CLUSTER,
+            Kind::Instances(_) => OTHER_SERVERS,
+        };
+        SystemError::AlreadyThere { system: self.server.name.into(), what, next }
+    }
+
+    /// Refuses what cannot be one of several servers that do not know of each other: a node of a cluster,
+    /// and a server that two addresses lead to.
+    fn check_instances(&self) -> Result<(), SystemError> {
+        const ACTION: &str = "look at the servers";
+        let name = self.server.name;
+        let mut seen: Vec<(String, Address)> = Vec::new();
+        self.each_node(|connection, address| {
+            if Info::read(connection, b"cluster")?.number("cluster_enabled") == Some(1) {
+                let cluster = name.replace("-instances", "-cluster");
+                let why = format!(
+                    "the server at {address} is in cluster mode: use the system '{cluster}', or give \
+                     the addresses of servers with 'cluster-enabled no'"
+                );
+                return Err(self.server.failed(ACTION, why));
+            }
+            let id = Info::read(connection, b"server")?.get("run_id").unwrap_or_default().to_owned();
+            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == id && !id.is_empty()) {
+                let why = format!("{other} and {address} are one server: name each once");
+                return Err(self.server.failed(ACTION, why));
+            }
+            seen.push((id, address.clone()));
+            Ok(())
+        })
     }
 
     /// Calls `ask` with a connection to each node, masters first, and its address.
@@ -182,7 +227,11 @@ impl Cluster {
             }
             let s = if keys == 1 { "" } else { "s" };
             return Err(self.already_there(format!(
-                "{keys} key{s}, and a table without an index of all keys needs a cluster to itself"
+                "{keys} key{s}, and a table without an index of all keys needs {} to itself",
+                match self.kind {
+                    Kind::Cluster => "a cluster",
+                    Kind::Instances(_) => "its servers",
+                }
             )));
         }
         for key in self.table.own_keys() {
@@ -236,6 +285,9 @@ impl System for Cluster {
         let mut baseline = self.baseline();
         if baseline.is_some() {
             return Err(self.already_there("the table".into()));
+        }
+        if let Kind::Instances(_) = self.kind {
+            self.check_instances()?;
         }
         let mut fleet = self.fleet()?;
         let keys = self.key_count(&mut fleet)?;
@@ -311,17 +363,21 @@ impl System for Cluster {
     fn identity(&self) -> Result<Identity, SystemError> {
         let map = self.refresh()?;
         let mut version = String::new();
-        let mut settings = vec![
-            ("cluster-masters".to_owned(), map.masters().len().to_string()),
-            ("cluster-replicas".to_owned(), map.replicas().len().to_string()),
-        ];
+        let masters = map.masters().len().to_string();
+        let (mode, of_nodes, mut settings) = match self.kind {
+            Kind::Cluster => {
+                let replicas = ("cluster-replicas".to_owned(), map.replicas().len().to_string());
+                ("cluster", &OF_NODES[..], vec![("cluster-masters".to_owned(), masters), replicas])
+            }
+            Kind::Instances(_) => ("instances", &[][..], vec![("instances".to_owned(), masters)]),
+        };
         let own = settings.len();
         let mut first = true;
         self.each_node(|connection, address| {
             let mut found = Vec::new();
-            for name in SETTINGS.into_iter().chain(OF_NODES) {
+            for name in SETTINGS.iter().chain(of_nodes) {
                 if let Some(value) = config(connection, name)? {
-                    found.push((name.to_owned(), String::from_utf8_lossy(&value).into_owned()));
+                    found.push(((*name).to_owned(), String::from_utf8_lossy(&value).into_owned()));
                 }
             }
             let memory = Info::read(connection, b"memory")?;
@@ -343,7 +399,7 @@ impl System for Cluster {
             }
             Ok(())
         })?;
-        settings.push(("mode".into(), "cluster".into()));
+        settings.push(("mode".into(), mode.into()));
         Ok(Identity { version, settings })
     }
 
