@@ -66,9 +66,9 @@ fn list() -> anyhow::Result<ExitCode> {
     for shipped in STUDIES {
         let study = shipped.study()?;
         let experiments: Vec<&str> = shipped.experiments().collect();
-        writeln!(out, "{:<10} {}", shipped.name, study.title)?;
-        writeln!(out, "{:<10} {}", "", study.source)?;
-        writeln!(out, "{:<10} experiments: {}", "", experiments.join(", "))?;
+        writeln!(out, "{:<15} {}", shipped.name, study.title)?;
+        writeln!(out, "{:<15} {}", "", study.source)?;
+        writeln!(out, "{:<15} experiments: {}", "", experiments.join(", "))?;
     }
     writeln!(out, "\n`assay study NAME` runs one, `assay study NAME --quick` at a small scale.")?;
     Ok(ExitCode::SUCCESS)

@@ -87,7 +87,7 @@ impl<'a> Ground<'a> {
             true => 0,
             false => cell.placement.server_cpus.len() as u32,
         };
-        let least = ran.map(|cell| own(cell)).min()?;
+        let least = ran.map(own).min()?;
         match least {
             0 => Some(format!(
                 "it takes {needed} cores for the server, and how many it had for itself is not known"
