@@ -79,7 +79,15 @@ fn plans(shipped: &Shipped, over: &Spec, quick: bool) -> anyhow::Result<Vec<Plan
     let study = shipped.study()?;
     let folders = Folders::from_env();
     let mut plans = Vec::new();
-    for (name, spec) in study::at_scale(&study, shipped.specs()?, quick) {
+    let mut over = over.clone();
+    let mut specs = study::at_scale(&study, shipped.specs()?, quick);
+    // Names of the study's own workloads narrow it, and replace nothing.
+    let narrowed = over.workloads.as_ref().and_then(|named| study::with_workloads(&specs, named));
+    if let Some(narrowed) = narrowed {
+        specs = narrowed;
+        over.workloads = None;
+    }
+    for (name, spec) in specs {
         let own: Vec<String> = spec.systems.iter().flatten().map(study::label).collect();
         let spec = match quick {
             true if study.quick_experiments.is_empty() => study::quick(spec, &study.quick_records),
