@@ -6,7 +6,7 @@ use crate::{
     Spec,
     plan::{PlanError, SystemPlan},
     resolve_system::{check_durability, label_of, resolve_system},
-    spec::{OneOrMany, SpecError, SystemSpec},
+    spec::{OneOrMany, SpecError, SystemSpec, WorkloadSpec},
 };
 
 /// A study in the binary.
@@ -89,6 +89,38 @@ pub fn at_scale(
     specs.into_iter().filter(|(name, _)| belongs(name)).collect()
 }
 
+/// Those of a study's experiments that have workloads of these names, with these only. `None` if a
+/// name is none of the study's own.
+pub fn with_workloads(
+    specs: &[(&'static str, Spec)],
+    named: &[WorkloadSpec],
+) -> Option<Vec<(&'static str, Spec)>> {
+    let own = |spec: &Spec, name: &str| {
+        spec.workloads
+            .iter()
+            .flatten()
+            .any(|own| matches!(own, WorkloadSpec::Table(table) if table.name == name))
+    };
+    let mut names = Vec::new();
+    for workload in named {
+        let WorkloadSpec::Name(name) = workload else { return None };
+        if !specs.iter().any(|(_, spec)| own(spec, name)) {
+            return None;
+        }
+        names.push(name);
+    }
+    let mut specs = specs.to_vec();
+    for (_, spec) in &mut specs {
+        spec.workloads.iter_mut().for_each(|workloads| {
+            workloads.retain(
+                |own| matches!(own, WorkloadSpec::Table(table) if names.contains(&&table.name)),
+            );
+        });
+    }
+    specs.retain(|(_, spec)| spec.workloads.as_ref().is_some_and(|of| !of.is_empty()));
+    Some(specs)
+}
+
 /// What the study asks of one of its experiments: without the claims that others decide.
 pub fn asked_of(study: &Study, experiment: &str) -> Study {
     let mut study = study.clone();
@@ -134,7 +166,6 @@ mod tests {
     use assay_model::{Between, Check};
 
     use super::*;
-    use crate::spec::WorkloadSpec;
 
     #[test]
     fn every_file_of_a_study_is_in_the_binary() {
@@ -264,6 +295,25 @@ mod tests {
         let durable = asked_of(&study, "durable").claims;
         assert!(durable.len() == 1 && durable[0].text.contains("durability enabled"));
         assert!(asked_of(&study, "quick").claims.len() > 5);
+    }
+
+    #[test]
+    fn a_study_may_be_narrowed_to_some_of_its_own_workloads() {
+        let shipped = find("nosql-postgres").unwrap();
+        let specs = at_scale(&shipped.study().unwrap(), shipped.specs().unwrap(), true);
+        let narrowed = |names: &[&str]| {
+            let named: Vec<_> =
+                names.iter().map(|name| WorkloadSpec::Name((*name).to_owned())).collect();
+            let told = |(name, spec): (&'static str, Spec)| {
+                (name, spec.workloads.map_or(0, |workloads| workloads.len()))
+            };
+            with_workloads(&specs, &named)
+                .map(|some| some.into_iter().map(told).collect::<Vec<_>>())
+        };
+        let both = Some(vec![("quick", 2), ("quick-durable", 1)]);
+        assert_eq!(narrowed(&["A one of 10", "E one of 200"]), both);
+        assert_eq!(narrowed(&["E one of 200"]), Some(vec![("quick", 1)]));
+        assert_eq!(narrowed(&["E one of 200", "ycsb/a"]), None);
     }
 
     #[test]

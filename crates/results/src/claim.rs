@@ -7,13 +7,15 @@
 //! The intervals are those of single ratios: of twenty checks whose truth is at the bound, one is
 //! expected to be on the wrong side.
 
+mod compared;
 mod ground;
 
 use assay_measure::statistics::{MINIMUM_EFFECT, Ratio};
 use assay_model::{Absent, Between, Check, Claim, FromClients, Study};
 
 use crate::Cell;
-use ground::{Compared, Ground};
+use compared::Compared;
+use ground::Ground;
 
 /// What a run says of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

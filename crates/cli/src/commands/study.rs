@@ -66,9 +66,9 @@ fn list() -> anyhow::Result<ExitCode> {
     for shipped in STUDIES {
         let study = shipped.study()?;
         let experiments: Vec<&str> = shipped.experiments().collect();
-        writeln!(out, "{:<10} {}", shipped.name, study.title)?;
-        writeln!(out, "{:<10} {}", "", study.source)?;
-        writeln!(out, "{:<10} experiments: {}", "", experiments.join(", "))?;
+        writeln!(out, "{:<15} {}", shipped.name, study.title)?;
+        writeln!(out, "{:<15} {}", "", study.source)?;
+        writeln!(out, "{:<15} experiments: {}", "", experiments.join(", "))?;
     }
     writeln!(out, "\n`assay study NAME` runs one, `assay study NAME --quick` at a small scale.")?;
     Ok(ExitCode::SUCCESS)
@@ -79,7 +79,15 @@ fn plans(shipped: &Shipped, over: &Spec, quick: bool) -> anyhow::Result<Vec<Plan
     let study = shipped.study()?;
     let folders = Folders::from_env();
     let mut plans = Vec::new();
-    for (name, spec) in study::at_scale(&study, shipped.specs()?, quick) {
+    let mut over = over.clone();
+    let mut specs = study::at_scale(&study, shipped.specs()?, quick);
+    // Names of the study's own workloads narrow it, and replace nothing.
+    let narrowed = over.workloads.as_ref().and_then(|named| study::with_workloads(&specs, named));
+    if let Some(narrowed) = narrowed {
+        specs = narrowed;
+        over.workloads = None;
+    }
+    for (name, spec) in specs {
         let own: Vec<String> = spec.systems.iter().flatten().map(study::label).collect();
         let spec = match quick {
             true if study.quick_experiments.is_empty() => study::quick(spec, &study.quick_records),

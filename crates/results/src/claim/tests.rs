@@ -326,6 +326,9 @@ fn too_few_cores_decide_nothing_or_do_not_refute() {
     study.claims[0].server_cores = Some(4);
     assert_eq!(told(&study, &[], &fast).0, OPEN);
     study.claims[0].server_cores = Some(2);
+    let mut attached = fast.clone();
+    attached[0].caveats.push(Caveat { code: "attached".into(), text: String::new() });
+    assert!(told(&study, &[], &attached).1.contains("is not known"));
     let mut unbound = fast;
     unbound[0].placement.server_cpus.clear();
     let (verdict, why) = told(&study, &[], &unbound);
