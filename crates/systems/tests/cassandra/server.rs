@@ -1,6 +1,7 @@
 //! A Cassandra with passwords, in a folder of its own, killed when the test ends. It sorts by keys, so
 //! that every layout is served; it is small and quick to start, not quick.
 
+#[allow(dead_code, reason = "these tests take a part of what others share")]
 #[path = "../common/site.rs"]
 mod site;
 #[path = "../common/stopped.rs"]
@@ -128,9 +129,11 @@ impl Server {
         Endpoint { user: Some("cassandra".into()), password, ..self.bare() }
     }
 
-    /// Stops it as a crash would, and starts it again.
+    /// Stops it as a crash would, and starts it again. From then on tables come and go without a sync
+    /// for each, which takes most of the time of tests of many tables.
     pub fn restart(&mut self, serves: impl Fn() -> bool) {
         self.kill();
+        self.command.env("JDK_JAVA_OPTIONS", "-Dcassandra.unsafesystem=true");
         self.process = self.command.spawn().expect("the server starts");
         self.wait(serves);
     }
