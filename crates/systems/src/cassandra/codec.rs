@@ -52,8 +52,10 @@ enum Expected {
     Rows,
     /// Nothing to tell.
     Void,
-    /// Whether it was applied, and what it means if not.
-    Applied(Outcome),
+    /// Whether a record was inserted; else the key exists.
+    Inserted,
+    /// Whether a record was changed; else there is none.
+    Changed,
     /// What the client itself decided.
     Decided(Outcome),
 }
@@ -77,8 +79,8 @@ impl CassandraCodec {
     fn encode_known(&mut self, operation: &Operation<'_>) -> Result<Expected, Outcome> {
         let CassandraCodec { table, ids, key: known, message, statement, .. } = self;
         let schema = &table.schema;
-        let if_applied = |checked: bool, otherwise: fn() -> Outcome| match checked {
-            true => Expected::Applied(otherwise()),
+        let if_checked = |at: usize, expected| match table.statements()[at].conditional {
+            true => expected,
             false => Expected::Void,
         };
         message.clear();
@@ -122,9 +124,7 @@ impl CassandraCodec {
                 *statement = at;
                 let id = ids[at].unwrap_or_default();
                 table.write_insert(at, &id, STREAM, (key, values), message);
-                Ok(if_applied(table.statements()[at].conditional, || {
-                    Outcome::failed(FailureKind::Conflict, "the key exists")
-                }))
+                Ok(if_checked(at, Expected::Inserted))
             }
             Operation::Update { key, values } => {
                 sql::check_values(schema, values)?;
@@ -133,14 +133,14 @@ impl CassandraCodec {
                 table.write_columns(values, message);
                 frame::write_value(key, message);
                 frame::end(start, message);
-                Ok(if_applied(table.statements()[at].conditional, || Outcome::Missing))
+                Ok(if_checked(at, Expected::Changed))
             }
             Operation::Delete { key } => {
                 let at = table.delete();
                 let start = begin(at, 1, message);
                 frame::write_value(key, message);
                 frame::end(start, message);
-                Ok(if_applied(table.statements()[at].conditional, || Outcome::Missing))
+                Ok(if_checked(at, Expected::Changed))
             }
         }
     }
@@ -223,16 +223,17 @@ impl CassandraCodec {
                 }
                 Ok(Outcome::Done)
             }
-            (Expected::Applied(otherwise), Reply::Rows { rows: 1, columns, mut values }) => {
-                if columns == 0 {
-                    return Err(unreadable());
+            (
+                Expected::Inserted | Expected::Changed,
+                Reply::Rows { rows: 1, columns: 1.., mut values },
+            ) => match (values.value(), &self.expected) {
+                (Some(Some([0])), Expected::Inserted) => {
+                    Ok(Outcome::failed(FailureKind::Conflict, "the key exists"))
                 }
-                match values.value() {
-                    Some(Some([0])) => Ok(otherwise.clone()),
-                    Some(Some([_])) => Ok(Outcome::Done),
-                    _ => Err(unreadable()),
-                }
-            }
+                (Some(Some([0])), _) => Ok(Outcome::Missing),
+                (Some(Some([_])), _) => Ok(Outcome::Done),
+                _ => Err(unreadable()),
+            },
             _ => Err(broken("a result of another kind than the statement's")),
         }
     }
