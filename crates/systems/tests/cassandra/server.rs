@@ -39,6 +39,7 @@ const OPENED: &[&str] = &[
 
 const RUNTIME: &[&str] = &[
     "-Xmx512m",
+    "-XX:+UseSerialGC",
     "-Xss256k",
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
