@@ -39,6 +39,8 @@ pub struct Subject<'a> {
     /// Whether clients that update different fields of one record at once all succeed. A driver
     /// that reads and rewrites the record without a condition may lose one of them.
     pub updates: Updates,
+    /// Whether an update or a delete says that there was no record.
+    pub misses: Misses,
 }
 
 impl Subject<'_> {
@@ -65,6 +67,16 @@ pub enum Updates {
     MayBeLost,
     /// None is lost, but a read at the same time may see fields of several.
     MayBeTorn,
+}
+
+/// What becomes of an update or a delete of a missing key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misses {
+    /// It is told: the outcome is [`Missing`](assay_model::Outcome::Missing), and nothing was created.
+    Told,
+    /// The store writes without a look at what is there: the outcome is as of a record, and an update
+    /// creates one.
+    Unseen,
 }
 
 /// What was checked.

@@ -23,6 +23,7 @@ pub mod system;
 
 mod aerospike;
 mod bundle;
+mod cassandra;
 mod decimal;
 mod document;
 mod duckdb;

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, 
 use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
-    System, SystemError, aerospike, duckdb, fjall, lmdb, memcached, memory, monetdb, mongodb,
-    mysql, null, postgres, redb, redis, riak, rocksdb, slik, sqlite,
+    System, SystemError, aerospike, cassandra, duckdb, fjall, lmdb, memcached, memory, monetdb,
+    mongodb, mysql, null, postgres, redb, redis, riak, rocksdb, slik, sqlite,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -36,6 +36,7 @@ pub static DRIVERS: &[&Driver] = &[
     &mongodb::SECANTUSDB,
     &riak::DRIVER,
     &aerospike::DRIVER,
+    &cassandra::DRIVER,
 ];
 
 /// The drivers whose store stands in for another product, to test with, and that product. What they

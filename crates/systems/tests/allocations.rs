@@ -4,6 +4,10 @@
 #[path = "common/attached.rs"]
 mod attached;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
+#[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
+#[path = "cassandra/server.rs"]
+mod cassandra;
+#[allow(dead_code, reason = "these tests take a part of what others share")]
 #[path = "cluster/nodes.rs"]
 mod cluster;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
@@ -275,6 +279,18 @@ fn the_monetdb_codec_allocates_nothing_in_the_steady_state() {
 fn the_hyper_codec_allocates_nothing_in_the_steady_state() {
     let Some(server) = hyper::Server::start(None) else { return };
     allocates_nothing("hyper", "row", 0, Target::Server(server.endpoint()));
+}
+
+#[test]
+fn the_cassandra_codec_allocates_nothing_in_the_steady_state() {
+    let Some(mut server) = cassandra::Server::start() else { return };
+    let target = Target::Server(server.endpoint());
+    let schema = Arc::new(Schema::new("t", "field", 1));
+    let some = Candidate::new("cassandra", "row");
+    server.wait(|| some.open(target.clone(), &schema).identity().is_ok());
+    for layout in ["row", "ordered", "checked"] {
+        allocates_nothing("cassandra", layout, 0, target.clone());
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use assay_model::{
 };
 use assay_systems::{
     Client, Footprint, Identity, Loader, Opening, Session, System, SystemError, Target,
-    conformance::{Content, Subject, Updates, check},
+    conformance::{Content, Misses, Subject, Updates, check},
     registry,
 };
 
@@ -339,6 +339,7 @@ fn verdict_on(
         schema,
         content: Content::Bytes,
         updates: Updates::Isolated,
+        misses: Misses::Told,
     })
     .map(|report| report.passed)
     .map_err(|failure| failure.to_string())

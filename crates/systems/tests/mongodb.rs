@@ -27,7 +27,7 @@ use assay_model::{
 use assay_systems::{
     Opening, System, Target,
     blocking::Blocking,
-    conformance::{self, Content, Subject, Updates},
+    conformance::{self, Content, Misses, Subject, Updates},
     registry::find,
 };
 use records::{ask, delete, insert, kind, load, read, row, scan, session, values};
@@ -79,6 +79,7 @@ fn conforms(name: &str, endpoint: &Endpoint, layout: &str, tables: &[(usize, usi
             schema: &schema,
             content: Content::Text,
             updates: Updates::Isolated,
+            misses: Misses::Told,
         };
         conformance::check(&subject).unwrap_or_else(|failure| panic!("{failure}"));
     }

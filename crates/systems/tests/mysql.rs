@@ -34,7 +34,7 @@ use assay_model::{
 use assay_systems::{
     Client, Opening, Step, System, Target,
     blocking::Blocking,
-    conformance::{self, Content, Subject, Updates},
+    conformance::{self, Content, Misses, Subject, Updates},
     registry::find,
 };
 use records::{Row, ask, delete, insert, kind, load, read, row, scan, session, update, values};
@@ -89,6 +89,7 @@ fn conforms(driver: &str, endpoint: &Endpoint, layout: &str) {
             schema: &schema,
             content: if layout == "row" { Content::Bytes } else { Content::Text },
             updates: Updates::Isolated,
+            misses: Misses::Told,
         };
         conformance::check(&subject).unwrap_or_else(|failure| panic!("{failure}"));
     }

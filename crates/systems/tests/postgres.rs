@@ -27,7 +27,7 @@ use assay_model::{
 use assay_systems::{
     Opening, System, Target,
     blocking::Blocking,
-    conformance::{self, Content, Subject, Updates},
+    conformance::{self, Content, Misses, Subject, Updates},
     registry::find,
 };
 use records::{Row, ask, delete, insert, kind, load, read, row, scan, session, update, values};
@@ -98,6 +98,7 @@ fn every_layout_conforms() {
                 schema: &schema,
                 content: Content::Text,
                 updates: Updates::Isolated,
+                misses: Misses::Told,
             };
             conformance::check(&subject).unwrap_or_else(|failure| panic!("{failure}"));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_model::{Answer, FailureKind, FieldValue, Fields, Operation, Outcome};
 
-use super::{Content, Subject, Verdict, ensure};
+use super::{Content, Misses, Subject, Verdict, ensure};
 use crate::{Client, Session, blocking::Blocking};
 
 /// A record's values, by position.
@@ -28,6 +28,7 @@ pub(super) struct Lookup<'a> {
 pub(super) struct Probe {
     session: Box<dyn Session>,
     answer: Answer,
+    misses: Misses,
 }
 
 impl Probe {
@@ -37,7 +38,17 @@ impl Probe {
             Ok(Client::Wire(client)) => Box::new(Blocking::new(client)),
             Err(error) => return Err(format!("connect: {error}")),
         };
-        Ok(Probe { session, answer: Answer::keeping() })
+        Ok(Probe { session, answer: Answer::keeping(), misses: subject.misses })
+    }
+
+    /// How a delete of a missing key ends, and an update where it is [told](Probe::tells_misses).
+    pub(super) fn miss(&self) -> Outcome {
+        if self.tells_misses() { Outcome::Missing } else { Outcome::Done }
+    }
+
+    /// Whether updates and deletes tell that a key is missing.
+    pub(super) fn tells_misses(&self) -> bool {
+        self.misses == Misses::Told
     }
 
     /// Carries out an operation and returns its outcome and rows.

@@ -6,7 +6,7 @@ use assay_model::{Capabilities, Durability, Schema, Support};
 use assay_systems::{
     Client, Driver, Opening, Session, System, Target,
     blocking::Blocking,
-    conformance::{Content, Subject, Updates, check},
+    conformance::{Content, Misses, Subject, Updates, check},
     registry,
 };
 
@@ -20,6 +20,8 @@ pub struct Candidate {
     pub content: Content,
     /// What becomes of concurrent updates.
     pub updates: Updates,
+    /// What becomes of updates and deletes of missing keys.
+    pub misses: Misses,
     /// The level it is opened at.
     pub durability: Durability,
 }
@@ -32,6 +34,7 @@ impl Candidate {
             layout,
             content: Content::Bytes,
             updates: Updates::Isolated,
+            misses: Misses::Told,
             durability: Durability::None,
         }
     }
@@ -82,6 +85,7 @@ impl Candidate {
                 schema: &schema,
                 content: self.content,
                 updates: self.updates,
+                misses: self.misses,
             })
             .unwrap_or_else(|failure| panic!("{failure}"));
             let least = if indexes > 0 { 4 } else { 15 };
