@@ -65,12 +65,7 @@ fn agree(records: &[Value]) {
 fn every_system_gives_the_same_answers_over_tcp() {
     let (place, mut systems) = (Place::new(), systems());
     // Which are only there over TCP.
-    let clusters = [
-        ("redis", "redis-cluster"),
-        ("valkey", "valkey-cluster@safe+replicas=1"),
-        ("redis", "redis-instances"),
-        ("valkey", "valkey-instances+instances=2"),
-    ];
+    let clusters = [("redis", "redis-cluster"), ("valkey", "valkey-cluster@safe+replicas=1")];
     systems
         .extend(clusters.into_iter().filter(|(one, _)| installed(one)).map(|(_, system)| system));
     place.succeeds(&format!(
