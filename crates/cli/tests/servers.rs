@@ -78,6 +78,31 @@ fn every_system_gives_the_same_answers_over_tcp() {
     agree(&records);
 }
 
+/// They look through whole tables, or lock much: apart, and with less to do.
+#[test]
+fn the_analytical_systems_give_the_same_answers() {
+    let systems: Vec<&str> =
+        ["hyper", "monetdb"].into_iter().filter(|system| installed(system)).collect();
+    if systems.is_empty() {
+        return;
+    }
+    // A second client's updates of the same record conflict in MonetDB.
+    for transport in ["tcp", "unix"] {
+        let place = Place::new();
+        place.succeeds(&format!(
+            "run -w ycsb/a,ycsb/e -s memory,{} --transport {transport} --records 300 \
+             --operations 400 --clients 1 --repeats 1 --verify",
+            systems.join(",")
+        ));
+        let records = place.records();
+        assert_eq!(records.len(), 2 * (systems.len() + 1));
+        for workload in ["ycsb/a", "ycsb/e"] {
+            let of = |record: &&Value| record["workload"] == workload;
+            agree(&records.iter().filter(of).cloned().collect::<Vec<_>>());
+        }
+    }
+}
+
 #[test]
 fn every_system_gives_the_same_answers_over_a_unix_socket() {
     let (place, systems) = (Place::new(), systems());
