@@ -6,7 +6,7 @@ use assay_measure::file_system;
 use serde_json::Value;
 
 use crate::{
-    common::{Place, await_that, installed},
+    common::{Place, Redis, await_that, installed},
     storage::in_memory,
 };
 
@@ -90,4 +90,51 @@ fn one_size_of_cache_is_in_force_in_every_product() {
     let all = place.succeeds("systems sqlite redis").stdout;
     assert!(all.contains("--cache 1GiB is cache_mib=1024"), "{all}");
     assert!(all.contains("--cache changes nothing"), "{all}");
+}
+
+#[test]
+fn several_servers_are_attached_by_their_addresses_and_left_empty() {
+    const PASSWORD: &str = "letmein-hunter2";
+    let (Some(first), Some(second)) = (Redis::start(PASSWORD), Redis::start(PASSWORD)) else {
+        return;
+    };
+    let others = format!("redis-instances+others=127.0.0.1:{}=", second.port());
+    let system = first.system().replacen("redis=", &others, 1);
+    let place = Place::new();
+    place.succeeds(&format!(
+        "run ycsb/e -s {system} --records 500 --operations 200 --repeats 1 --verify"
+    ));
+    let record = &place.records()[0];
+    assert_eq!(record["settings"]["instances"], "2", "{record}");
+    assert_eq!(
+        (&record["answers"]["wrong"], &record["errors"]),
+        (&0.into(), &serde_json::json!({}))
+    );
+    for redis in [&first, &second] {
+        assert_eq!(redis.ask(&["DBSIZE"]), "0");
+    }
+}
+
+#[test]
+fn several_servers_give_the_answers_of_one() {
+    let several = [("redis", "redis-instances"), ("valkey", "valkey-instances+instances=2")];
+    let here = several.into_iter().filter(|(one, _)| installed(one)).map(|(_, system)| system);
+    let systems: Vec<&str> = ["memory"].into_iter().chain(here).collect();
+    let place = Place::new();
+    place.succeeds(&format!(
+        "run -w ycsb/a,ycsb/e -s {} --records 1000 --operations 1500 --clients 3 --repeats 1 \
+         --verify",
+        systems.join(",")
+    ));
+    let records = place.records();
+    assert_eq!(records.len(), 2 * systems.len());
+    for record in &records {
+        let same = records.iter().find(|other| other["workload"] == record["workload"]).unwrap();
+        let sum = |record: &Value| record["answers"]["sample_checksum"].clone();
+        assert_eq!(sum(record), sum(same), "{record}");
+        assert_eq!(
+            (&record["answers"]["wrong"], &record["errors"]),
+            (&0.into(), &serde_json::json!({}))
+        );
+    }
 }

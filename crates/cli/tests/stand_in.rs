@@ -10,6 +10,8 @@ fn a_stand_in_says_so_in_the_terminal_in_records_and_in_the_report() {
         return;
     }
     let place = Place::new();
+    let unix = "run ycsb/a -s secantusdb --transport unix --records 10";
+    place.refuses(unix, &["SecantusDB listens on TCP alone", "leave it out"]);
     let finished = place.succeeds(
         "run ycsb/a -s secantusdb,memory --records 200 --operations 300 --clients 2 --repeats 1",
     );

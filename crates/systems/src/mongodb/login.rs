@@ -12,7 +12,7 @@ use super::{
     error::{AUTHENTICATION_FAILED, COMMAND_NOT_FOUND, Trouble, UNAUTHORIZED},
     scram::{Exchange, Mechanism},
 };
-use crate::{SystemError, socket::Socket};
+use crate::{SystemError, link::Server, socket::Socket};
 
 /// MongoDB 4.4, the oldest that is spoken to.
 const OLDEST_WIRE: i64 = 9;
@@ -25,20 +25,14 @@ pub(super) fn open(
     endpoint: &Endpoint,
     timeout: Duration,
 ) -> Result<Connection, SystemError> {
-    let (system, address) = (flavour.name, endpoint.address.to_string());
-    let unreachable = |why: String| SystemError::Unreachable {
-        system: system.into(),
-        address: address.clone(),
-        why,
-    };
-    let socket = Socket::connect(&endpoint.address, timeout)
+    let server = Server { name: flavour.name, endpoint: endpoint.clone(), timeout };
+    let unreachable = |why: String| server.unreachable(why);
+    let socket = Socket::connect(server.address(), timeout)
         .map_err(|error| unreachable(error.to_string()))?;
     let mut connection = Connection::new(socket);
     match log_in(&mut connection, endpoint) {
         Ok(()) => Ok(connection),
-        Err(Failure::Login(why)) => {
-            Err(SystemError::LoginRefused { system: system.into(), address, why })
-        }
+        Err(Failure::Login(why)) => Err(server.login_refused(why)),
         Err(Failure::Unfit(why)) => Err(unreachable(why)),
         Err(Failure::Trouble(Trouble::Protocol(why))) => Err(unreachable(format!(
             "what listens there does not answer as {} does ({why}); check the address",

@@ -14,7 +14,7 @@ use super::{
     flavour::Flavour,
     packet::{Reader, write_string},
 };
-use crate::{SystemError, socket::Socket};
+use crate::{SystemError, link::Server, socket::Socket};
 
 /// The user of an endpoint that names none.
 const DEFAULT_USER: &str = "root";
@@ -44,18 +44,10 @@ pub(super) fn open(
     endpoint: &Endpoint,
     timeout: Duration,
 ) -> Result<Connection, SystemError> {
-    let (system, address) = (flavour.name, endpoint.address.to_string());
-    let unreachable = |why: String| SystemError::Unreachable {
-        system: system.into(),
-        address: address.clone(),
-        why,
-    };
-    let refused = |why: String| SystemError::LoginRefused {
-        system: system.into(),
-        address: address.clone(),
-        why,
-    };
-    let socket = Socket::connect(&endpoint.address, timeout)
+    let server = Server { name: flavour.name, endpoint: endpoint.clone(), timeout };
+    let unreachable = |why: String| server.unreachable(why);
+    let refused = |why: String| server.login_refused(why);
+    let socket = Socket::connect(server.address(), timeout)
         .map_err(|error| unreachable(error.to_string()))?;
     let mut connection = Connection::new(socket);
     log_in(&mut connection, flavour, endpoint).map_err(|failure| match failure {
