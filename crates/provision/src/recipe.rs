@@ -18,6 +18,7 @@ use crate::{
     ready::Probe,
     recipes::{
         cassandra, hyper, memcached, monetdb, mongodb, mysql, postgres, redis, redis_cluster,
+        voltdb,
     },
     warden::protocol::StopSignal,
 };
@@ -37,6 +38,7 @@ pub static RECIPES: &[&Recipe] = &[
     &mongodb::MONGODB,
     &mongodb::SECANTUSDB,
     &cassandra::CASSANDRA,
+    &voltdb::VOLTDB,
 ];
 
 /// The recipe called `name`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_model::Schema;
 
 pub use crate::replay::{KeptRow, Replayed, replay};
-use crate::{Codec, aerospike, memcached, mongodb, mysql, postgres, redis, riak};
+use crate::{Codec, aerospike, memcached, mongodb, mysql, postgres, redis, riak, voltdb};
 
 /// The codec that a client of `driver` has. `key` is the setting of that name, where the driver
 /// has it.
@@ -21,6 +21,7 @@ pub fn codec(driver: &str, layout: &str, key: &str, schema: Arc<Schema>) -> Box<
         "mongodb" => mongodb::codec(layout, schema),
         "aerospike" => aerospike::codec(schema),
         "riak" => riak::codec(layout, schema),
+        "voltdb" => voltdb::codec(layout, schema),
         other => panic!("{other} has no codec"),
     }
 }

@@ -6,7 +6,7 @@ use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
     System, SystemError, aerospike, duckdb, fjall, lmdb, memcached, memory, monetdb, mongodb,
-    mysql, null, postgres, redb, redis, riak, rocksdb, slik, sqlite,
+    mysql, null, postgres, redb, redis, riak, rocksdb, slik, sqlite, voltdb,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -34,6 +34,7 @@ pub static DRIVERS: &[&Driver] = &[
     &mongodb::SECANTUSDB,
     &riak::DRIVER,
     &aerospike::DRIVER,
+    &voltdb::DRIVER,
 ];
 
 /// The drivers whose store stands in for another product, to test with, and that product. What they

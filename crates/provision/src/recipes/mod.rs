@@ -11,6 +11,7 @@ pub(crate) mod postgres;
 pub(crate) mod redis;
 pub(crate) mod redis_cluster;
 pub(crate) mod rocksdb;
+pub(crate) mod voltdb;
 
 /// Where shared libraries lie; each may have one `*` for a part of a name.
 const LIBRARY_FOLDERS: &[&str] = &[
