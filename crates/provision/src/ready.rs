@@ -2,6 +2,7 @@
 //! was free a moment ago, somebody else may answer.
 
 pub(crate) mod cassandra;
+mod voltdb;
 
 use std::{
     fs,
@@ -52,6 +53,8 @@ pub(crate) enum Probe {
     Mongodb,
     /// A login, and a question for the name of its cluster.
     Cassandra,
+    /// A login, and a question for the folder of its data.
+    Voltdb,
 }
 
 /// What an attempt found.
@@ -75,6 +78,7 @@ impl Probe {
             Probe::Mysql => ask_mysql(stream, pid, data),
             Probe::Mongodb => ask_mongodb(stream, pid),
             Probe::Cassandra => cassandra::ask(stream, data),
+            Probe::Voltdb => voltdb::ask(stream, data),
         });
         asked.unwrap_or_else(|error| Readiness::NotYet(error.to_string()))
     }

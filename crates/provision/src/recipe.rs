@@ -18,7 +18,7 @@ use crate::{
     ready::Probe,
     recipes::{
         cassandra, hyper, memcached, monetdb, mongodb, mysql, postgres, redis, redis_cluster,
-        redis_instances,
+        redis_instances, voltdb,
     },
     warden::protocol::StopSignal,
 };
@@ -40,6 +40,7 @@ pub static RECIPES: &[&Recipe] = &[
     &mongodb::MONGODB,
     &mongodb::SECANTUSDB,
     &cassandra::CASSANDRA,
+    &voltdb::VOLTDB,
 ];
 
 /// The recipe called `name`.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use assay_model::Schema;
 
 pub use crate::replay::{KeptRow, Replayed, replay};
-use crate::{Codec, aerospike, cassandra, memcached, mongodb, mysql, postgres, redis, riak};
+use crate::{
+    Codec, aerospike, cassandra, memcached, mongodb, mysql, postgres, redis, riak, voltdb,
+};
 
 /// The codec that a client of `driver` has. `key` is the setting of that name, where the driver
 /// has it.
@@ -22,6 +24,7 @@ pub fn codec(driver: &str, layout: &str, key: &str, schema: Arc<Schema>) -> Box<
         "aerospike" => aerospike::codec(schema),
         "cassandra" => cassandra::codec(layout, schema),
         "riak" => riak::codec(layout, schema),
+        "voltdb" => voltdb::codec(layout, schema),
         other => panic!("{other} has no codec"),
     }
 }

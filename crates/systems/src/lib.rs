@@ -53,6 +53,7 @@ mod shared_library;
 mod slik;
 mod sql;
 mod sqlite;
+mod voltdb;
 
 pub use registry::{Driver, Layout, Opening, Place, SettingDoc, Settings, Target, Verified};
 pub use system::{

@@ -6,7 +6,7 @@ use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
     System, SystemError, aerospike, cassandra, duckdb, fjall, lmdb, memcached, memory, monetdb,
-    mongodb, mysql, null, postgres, redb, redis, riak, rocksdb, slik, sqlite,
+    mongodb, mysql, null, postgres, redb, redis, riak, rocksdb, slik, sqlite, voltdb,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -37,6 +37,7 @@ pub static DRIVERS: &[&Driver] = &[
     &riak::DRIVER,
     &aerospike::DRIVER,
     &cassandra::DRIVER,
+    &voltdb::DRIVER,
 ];
 
 /// The drivers whose store stands in for another product, to test with, and that product. What they

@@ -31,6 +31,10 @@ mod secantusdb;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
 #[path = "common/server.rs"]
 mod server;
+#[allow(dead_code, reason = "these tests take a part of what others share")]
+#[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
+#[path = "voltdb/server.rs"]
+mod voltdb;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System as Heap},
@@ -305,4 +309,12 @@ fn the_riak_codec_allocates_nothing_in_the_steady_state() {
 fn the_aerospike_codec_allocates_nothing_in_the_steady_state() {
     let Some(endpoint) = attached("aerospike") else { return };
     allocates_nothing("aerospike", "bins", 0, Target::Server(endpoint));
+}
+
+#[test]
+fn the_voltdb_codec_allocates_nothing_in_the_steady_state() {
+    let Some(server) = voltdb::Server::start("") else { return };
+    for (layout, indexes) in [("partitioned", 0), ("partitioned", 2), ("replicated", 2)] {
+        allocates_nothing("voltdb", layout, indexes, server.target());
+    }
 }

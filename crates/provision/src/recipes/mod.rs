@@ -12,6 +12,7 @@ pub(crate) mod redis;
 pub(crate) mod redis_cluster;
 pub(crate) mod redis_instances;
 pub(crate) mod rocksdb;
+pub(crate) mod voltdb;
 
 /// Where shared libraries lie; each may have one `*` for a part of a name.
 const LIBRARY_FOLDERS: &[&str] = &[

@@ -52,16 +52,24 @@ pub fn secantusdb_is_fetched_and_serves() {
 }
 
 pub fn cassandra_is_fetched_and_serves() {
+    is_fetched_from_maven_and_serves("cassandra", "5.0.");
+}
+
+pub fn voltdb_is_fetched_and_serves() {
+    is_fetched_from_maven_and_serves("voltdb", "10.1.");
+}
+
+fn is_fetched_from_maven_and_serves(name: &str, version: &str) {
     if !Command::new("curl").arg("--version").output().is_ok_and(|run| run.status.success()) {
-        eprintln!("skipped: cassandra is fetched by curl, which is not installed");
+        eprintln!("skipped: {name} is fetched by curl, which is not installed");
         return;
     }
-    let found = find(recipe("cassandra").expect("listed"), &Folders::from_env());
+    let found = find(recipe(name).expect("listed"), &Folders::from_env());
     if let Err(error) = found {
         eprintln!("skipped: {error}");
         return;
     }
-    is_fetched_and_serves("cassandra", "5.0.");
+    is_fetched_and_serves(name, version);
 }
 
 pub fn what_no_registry_has_says_where_it_can_be_had() {

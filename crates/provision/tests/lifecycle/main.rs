@@ -66,6 +66,7 @@ const TESTS: &[(&str, fn())] = &[
     ("mysql_is_fetched_and_serves", fetches::mysql_is_fetched_and_serves),
     ("secantusdb_is_fetched_and_serves", fetches::secantusdb_is_fetched_and_serves),
     ("cassandra_is_fetched_and_serves", fetches::cassandra_is_fetched_and_serves),
+    ("voltdb_is_fetched_and_serves", fetches::voltdb_is_fetched_and_serves),
     (
         "a_fetch_from_maven_without_curl_says_what_to_install",
         fetches::a_fetch_from_maven_without_curl_says_what_to_install,
