@@ -1,6 +1,9 @@
 //! From one size of cache to the setting that a product has for it.
 
-use assay_systems::cache::{self, Cache, CacheSize};
+use assay_systems::{
+    cache::{Cache, CacheSize},
+    registry,
+};
 
 use crate::plan::{PlanError, SystemPlan, TargetPlan};
 
@@ -8,7 +11,9 @@ use crate::plan::{PlanError, SystemPlan, TargetPlan};
 pub(crate) fn size_cache(system: &mut SystemPlan, size: CacheSize) -> Result<(), PlanError> {
     let refused = |why: String| Err(PlanError::BadValue { field: "cache", why });
     let label = &system.label;
-    let (setting, value, least_mib) = match cache::of(&system.driver) {
+    let (setting, value, least_mib) = match registry::find(&system.driver)
+        .and_then(|driver| driver.cache.as_ref())
+    {
         Some(Cache::Unsized(_)) => return Ok(()),
         Some(Cache::Sized { setting, value, least_mib, .. }) => (*setting, value, *least_mib),
         None => {

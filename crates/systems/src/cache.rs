@@ -1,7 +1,7 @@
 //! One size for every product's cache: which of a product's own settings it is, and why that one.
 //!
-//! The table is for levelling the ground: systems that are to hold all data in memory get the same room
-//! for it. A driver without an entry has no known setting for its cache, and a size is then refused.
+//! It is for levelling the ground: systems that are to hold all data in memory get the same room for it.
+//! A driver that says nothing of its cache is refused a size.
 
 use std::{fmt, str::FromStr};
 
@@ -75,138 +75,9 @@ impl fmt::Display for CacheSize {
     }
 }
 
-fn in_mib(mib: u64) -> String {
+/// A size as a plain number of MiB.
+pub(crate) fn in_mib(mib: u64) -> String {
     mib.to_string()
-}
-
-/// Each driver's cache, by the driver's name.
-static CACHES: &[(&[&str], Cache)] = &[
-    (&["null"], Cache::Unsized("it stores nothing")),
-    (&["memory", "slik"], Cache::Unsized("all its records are in memory")),
-    (
-        &["sqlite"],
-        Cache::Sized {
-            setting: "cache_mib",
-            value: in_mib,
-            least_mib: 1,
-            reason: "the page cache (cache_size), which each connection has for itself: a share for each \
-                     would not hold what the others' hold, so each client gets the whole size",
-        },
-    ),
-    (
-        &["lmdb"],
-        Cache::Unsized(
-            "it reads the kernel's page cache through its map, and has none of its own; the map \
-             (map_gib) only bounds the file",
-        ),
-    ),
-    (
-        &["redb"],
-        Cache::Sized {
-            setting: "cache_mib",
-            value: in_mib,
-            least_mib: 1,
-            reason: "the page cache, read and write together",
-        },
-    ),
-    (
-        &["fjall", "rocksdb"],
-        Cache::Sized {
-            setting: "cache_mib",
-            value: in_mib,
-            least_mib: 1,
-            reason: "the block cache, which holds what was read of tables; what was written last lies in \
-                     memtables beside it",
-        },
-    ),
-    (
-        &["duckdb"],
-        Cache::Sized {
-            setting: "memory_limit",
-            value: |mib| format!("{mib}MiB"),
-            least_mib: 128,
-            reason: "all that it takes: its buffer pool has no size of its own, and queries share it; with \
-                     less than 128 MiB a load may fail",
-        },
-    ),
-    (
-        &[
-            "redis",
-            "valkey",
-            "redis-cluster",
-            "valkey-cluster",
-            "redis-instances",
-            "valkey-instances",
-        ],
-        Cache::Unsized(
-            "all its records are in memory, and maxmemory stays unset: with one it would refuse or drop \
-             records",
-        ),
-    ),
-    (
-        &["memcached"],
-        Cache::Unsized(
-            "all its records are in memory; memory_mib is the room for them, and not a cache of others",
-        ),
-    ),
-    (
-        &["postgres"],
-        Cache::Sized {
-            setting: "shared_buffers",
-            value: |mib| format!("{mib}MB"),
-            least_mib: 1,
-            reason: "the pages that all connections share; PostgreSQL's MB are MiB. What is read past it \
-                     comes from the kernel's page cache",
-        },
-    ),
-    (
-        &["hyper"],
-        Cache::Sized {
-            setting: "memory-limit",
-            value: |mib| format!("{mib}m"),
-            least_mib: 256,
-            reason: "all that it takes: its data are in memory, and what does not fit goes to files",
-        },
-    ),
-    (
-        &["monetdb"],
-        Cache::Unsized(
-            "it has no cache of its own: columns lie in memory or in mapped files, which the kernel caches; \
-             memory_mib, what it may take in all, is not told as in force by its library",
-        ),
-    ),
-    (
-        &["mariadb", "mysql"],
-        Cache::Sized {
-            setting: "innodb_buffer_pool_size",
-            value: |mib| format!("{mib}M"),
-            least_mib: 8,
-            reason: "the pages of InnoDB's tables and indexes; its M are MiB",
-        },
-    ),
-    (
-        &["mongodb"],
-        Cache::Sized {
-            setting: "wiredTigerCacheSizeGB",
-            value: |mib| (mib as f64 / 1024.0).to_string(),
-            least_mib: 256,
-            reason: "WiredTiger's cache, in GiB as MongoDB means it; 0.25 is the least that it takes",
-        },
-    ),
-    (
-        &["secantusdb"],
-        Cache::Sized {
-            setting: "cache-size",
-            value: |mib| format!("{mib}M"),
-            least_mib: 64,
-            reason: "WiredTiger's cache; its M are MiB. With much less its loads come to a stand",
-        },
-    ),
-];
-
-/// The cache of the driver called `name`; `None` if nothing is known of it.
-pub fn of(name: &str) -> Option<&'static Cache> {
-    CACHES.iter().find(|(names, _)| names.contains(&name)).map(|(_, cache)| cache)
 }
 
 #[cfg(test)]
@@ -241,25 +112,24 @@ mod tests {
 
     #[test]
     fn each_sized_cache_is_a_setting_that_the_product_has() {
-        for (names, cache) in CACHES {
-            for name in *names {
-                let driver = registry::find(name).expect("the table names drivers");
-                let Cache::Sized { setting, value, least_mib, .. } = cache else { continue };
-                let of_server = match driver.place {
-                    Place::Server { recipe, .. } => assay_provision::recipe(recipe)
-                        .is_some_and(|found| found.settings.iter().any(|one| one.name == *setting)),
-                    _ => false,
-                };
-                assert!(driver.has_setting(setting) || of_server, "{name}: {setting}");
-                assert!(!value(*least_mib).is_empty());
-            }
+        for driver in registry::DRIVERS {
+            let Some(Cache::Sized { setting, value, least_mib, .. }) = &driver.cache else {
+                continue;
+            };
+            let of_server = match driver.place {
+                Place::Server { recipe, .. } => assay_provision::recipe(recipe)
+                    .is_some_and(|found| found.settings.iter().any(|one| one.name == *setting)),
+                _ => false,
+            };
+            assert!(driver.has_setting(setting) || of_server, "{}: {setting}", driver.name);
+            assert!(!value(*least_mib).is_empty());
         }
     }
 
     #[test]
     fn values_are_in_the_products_own_units() {
-        let value = |name| match of(name) {
-            Some(Cache::Sized { value, .. }) => value(1536),
+        let value = |name| match registry::find(name).map(|driver| &driver.cache) {
+            Some(Some(Cache::Sized { value, .. })) => value(1536),
             _ => panic!("{name} has a cache"),
         };
         for (name, expected) in [

@@ -10,6 +10,7 @@ use assay_model::{Capabilities, Durability, FailureKind, Support};
 
 use crate::{
     Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified,
+    cache::{Cache, in_mib},
     ordered::{self, Library, Ordered, Refusal, Table, TableNames},
     registry::whole_number,
 };
@@ -27,6 +28,13 @@ pub static DRIVER: Driver = Driver {
     place: Place::Embedded,
     // It flushes and compacts behind.
     verified: Verified::ByTests,
+    cache: Some(Cache::Sized {
+        setting: "cache_mib",
+        value: in_mib,
+        least_mib: 1,
+        reason: "the block cache, which holds what was read of tables; what was written last lies in \
+                     memtables beside it",
+    }),
     rests: |_| false,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

@@ -14,6 +14,7 @@ use heed::{
 
 use crate::{
     Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified,
+    cache::Cache,
     ordered::{self, Library, Ordered, Refusal, Table, TableNames},
     registry::whole_number,
 };
@@ -31,6 +32,10 @@ pub static DRIVER: Driver = Driver {
     place: Place::Embedded,
     // The kernel writes back what it wrote.
     verified: Verified::ByTests,
+    cache: Some(Cache::Unsized(
+        "it reads the kernel's page cache through its map, and has none of its own; the map \
+             (map_gib) only bounds the file",
+    )),
     rests: |_| false,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

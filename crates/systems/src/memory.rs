@@ -27,7 +27,7 @@ use handicap::{Handicap, HandicapSettings};
 
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, Session, SettingDoc,
-    System, SystemError, Verified, framing::given,
+    System, SystemError, Verified, cache::Cache, framing::given,
 };
 
 /// The registry line.
@@ -51,6 +51,7 @@ pub static DRIVER: Driver = Driver {
     ],
     place: Place::Embedded,
     verified: Verified::ByTests,
+    cache: Some(Cache::Unsized("all its records are in memory")),
     rests: |_| true,
     capabilities: |_| Capabilities::IN_MEMORY,
     open: |opening: Opening| {

@@ -5,7 +5,7 @@ use assay_model::{Answer, Capabilities, FieldValue, Operation, Outcome};
 
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, Session, System,
-    SystemError, Verified,
+    SystemError, Verified, cache::Cache,
 };
 
 /// The registry line.
@@ -16,6 +16,7 @@ pub static DRIVER: Driver = Driver {
     settings: &[],
     place: Place::Embedded,
     verified: Verified::ByTests,
+    cache: Some(Cache::Unsized("it stores nothing")),
     rests: |_| true,
     capabilities: |_| Capabilities {
         lookup: assay_model::Support::Native,

@@ -12,6 +12,7 @@ use assay_model::{Capabilities, Durability, FailureKind, Support};
 
 use crate::{
     Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified,
+    cache::{Cache, in_mib},
     ordered::{self, Library, Ordered, Refusal, Table, TableNames},
     registry::whole_number,
 };
@@ -29,6 +30,12 @@ pub static DRIVER: Driver = Driver {
     place: Place::Embedded,
     // The kernel writes back what went into a file.
     verified: Verified::ByTests,
+    cache: Some(Cache::Sized {
+        setting: "cache_mib",
+        value: in_mib,
+        least_mib: 1,
+        reason: "the page cache, read and write together",
+    }),
     rests: |durability| durability == Durability::None,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, 
 use assay_model::{Capabilities, Durability, Endpoint, Schema};
 
 use crate::{
-    System, SystemError, aerospike, cassandra, duckdb, fjall, lmdb, memcached, memory, monetdb,
-    mongodb, mysql, null, postgres, redb, redis, riak, rocksdb, slik, sqlite, voltdb,
+    System, SystemError, aerospike, cache::Cache, cassandra, duckdb, fjall, lmdb, memcached,
+    memory, monetdb, mongodb, mysql, null, postgres, redb, redis, riak, rocksdb, slik, sqlite,
+    voltdb,
 };
 
 /// Every driver, in the order in which `assay systems` lists them.
@@ -58,6 +59,8 @@ pub struct Driver {
     pub place: Place,
     /// Which real server or library the driver was checked against.
     pub verified: Verified,
+    /// The cache whose size can be levelled with others'; `None` if nothing is known of it.
+    pub cache: Option<Cache>,
     /// Whether the store does nothing between calls at a durability level: then others may be
     /// measured while it is up. A store that writes behind, compacts or cleans up must say no.
     pub rests: fn(Durability) -> bool,

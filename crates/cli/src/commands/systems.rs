@@ -4,11 +4,7 @@ use std::{io::Write, process::ExitCode};
 
 use assay_model::Support;
 use assay_provision::{Folders, Installed, InstalledLibrary};
-use assay_systems::{
-    Driver, Place,
-    cache::{self, Cache},
-    registry::DRIVERS,
-};
+use assay_systems::{Driver, Place, cache::Cache, registry::DRIVERS};
 use serde_json::json;
 
 use crate::{args::SystemsArguments, mistake::mistaken, speech::out};
@@ -139,7 +135,7 @@ impl Found {
                 writeln!(out, "    durability {level}: {setting}")?;
             }
         }
-        match cache::of(driver.name) {
+        match &driver.cache {
             Some(Cache::Sized { setting, value, least_mib, reason }) => writeln!(
                 out,
                 "\n  --cache 1GiB is {setting}={}, at least {least_mib}MiB: {reason}",
@@ -199,7 +195,7 @@ impl Found {
         json!({
             "name": driver.name, "summary": driver.summary, "ready": self.is_ready(),
             "server": server, "library": library, "layouts": layouts,
-            "remark": driver.verified.remark(), "cache_setting": match cache::of(driver.name) {
+            "remark": driver.verified.remark(), "cache_setting": match &driver.cache {
                 Some(Cache::Sized { setting, .. }) => Some(*setting),
                 _ => None,
             },

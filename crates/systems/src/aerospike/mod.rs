@@ -57,6 +57,7 @@ pub static DRIVER: Driver = Driver {
                aerospike=aerospike://HOST:3000/test",
     },
     verified: Verified::ByHand("Aerospike Community Edition 8.1.1.2, built from its public source"),
+    cache: None,
     rests: |_| false,
     capabilities,
     open,

@@ -22,7 +22,8 @@ use assay_model::{Capabilities, Durability, Support};
 
 use self::table::Kind;
 use crate::{
-    Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified, link::Server,
+    Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified, cache::Cache,
+    link::Server,
 };
 
 /// The registry line.
@@ -54,6 +55,10 @@ pub static DRIVER: Driver = Driver {
     }],
     place: Place::Server { recipe: "cassandra", default_port: 9042 },
     verified: Verified::ByTests,
+    cache: Some(Cache::Unsized(
+        "it has none of records by default, and reads its tables through the kernel's page cache; \
+         heap_mib bounds Java's heap, where no records lie",
+    )),
     rests: |_| false,
     capabilities,
     open,

@@ -23,7 +23,8 @@ use self::{
     system::Duckdb,
 };
 use crate::{
-    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified, registry,
+    Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified,
+    cache::Cache, registry,
 };
 
 /// The registry line.
@@ -48,6 +49,13 @@ pub static DRIVER: Driver = Driver {
     // Threads of its own give memory back half a second after their last work, and the kernel
     // writes back what it wrote.
     verified: Verified::ByTests,
+    cache: Some(Cache::Sized {
+        setting: "memory_limit",
+        value: |mib| format!("{mib}MiB"),
+        least_mib: 128,
+        reason: "all that it takes: its buffer pool has no size of its own, and queries share it; with \
+                     less than 128 MiB a load may fail",
+    }),
     rests: |_| false,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

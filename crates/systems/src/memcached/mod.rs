@@ -19,7 +19,9 @@ mod system;
 
 use assay_model::{Capabilities, Durability, FailureKind, NO_INDEXES, Outcome, Support};
 
-use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified, link::Server};
+use crate::{
+    Driver, Layout, Opening, Place, System, SystemError, Verified, cache::Cache, link::Server,
+};
 
 /// The registry line.
 pub static DRIVER: Driver = Driver {
@@ -33,6 +35,9 @@ pub static DRIVER: Driver = Driver {
     settings: &[],
     place: Place::Server { recipe: "memcached", default_port: 11211 },
     verified: Verified::ByTests,
+    cache: Some(Cache::Unsized(
+        "all its records are in memory; memory_mib is the room for them, and not a cache of others",
+    )),
     rests: |_| true,
     capabilities: |_| Capabilities {
         scan: Support::Unsupported(NO_SCANS),

@@ -18,7 +18,7 @@ use std::fmt;
 
 use assay_model::{Capabilities, Durability, Schema, Support};
 
-use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified};
+use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified, cache::Cache};
 
 const SYSTEM: &str = "monetdb";
 
@@ -31,6 +31,10 @@ pub static DRIVER: Driver = Driver {
     settings: &[],
     place: Place::Server { recipe: SYSTEM, default_port: 50_000 },
     verified: Verified::ByTests,
+    cache: Some(Cache::Unsized(
+        "it has no cache of its own: columns lie in memory or in mapped files, which the kernel caches; \
+             memory_mib, what it may take in all, is not told as in force by its library",
+    )),
     rests: |_| false,
     capabilities: |_| Capabilities {
         scan: Support::Native,

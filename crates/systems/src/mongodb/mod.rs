@@ -23,7 +23,7 @@ use std::fmt;
 use assay_model::{Capabilities, Durability, Schema, Support};
 
 use self::layout::{Coding, ID};
-use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified};
+use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified, cache::Cache};
 
 /// The registry line of MongoDB.
 pub static MONGODB: Driver = Driver {
@@ -34,6 +34,12 @@ pub static MONGODB: Driver = Driver {
     settings: &[],
     place: Place::Server { recipe: "mongodb", default_port: 27017 },
     verified: Verified::Never,
+    cache: Some(Cache::Sized {
+        setting: "wiredTigerCacheSizeGB",
+        value: |mib| (mib as f64 / 1024.0).to_string(),
+        least_mib: 256,
+        reason: "WiredTiger's cache, in GiB as MongoDB means it; 0.25 is the least that it takes",
+    }),
     rests: |_| false,
     capabilities,
     open: |opening| open(&Flavour { name: "mongodb", product: "MongoDB" }, opening),
@@ -48,6 +54,12 @@ pub static SECANTUSDB: Driver = Driver {
     settings: &[],
     place: Place::Server { recipe: "secantusdb", default_port: 27017 },
     verified: Verified::ByTests,
+    cache: Some(Cache::Sized {
+        setting: "cache-size",
+        value: |mib| format!("{mib}M"),
+        least_mib: 64,
+        reason: "WiredTiger's cache; its M are MiB. With much less its loads come to a stand",
+    }),
     rests: |_| false,
     capabilities: stand_in_capabilities,
     open: |opening| open(&Flavour { name: "secantusdb", product: "SecantusDB" }, opening),

@@ -21,7 +21,15 @@ mod system;
 use assay_model::{Capabilities, Durability, Schema, Support};
 
 use self::{flavour::Flavour, layout::Body};
-use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified};
+use crate::{Driver, Layout, Opening, Place, System, SystemError, Verified, cache::Cache};
+
+/// InnoDB's, in both products.
+const CACHE: Cache = Cache::Sized {
+    setting: "innodb_buffer_pool_size",
+    value: |mib| format!("{mib}M"),
+    least_mib: 8,
+    reason: "the pages of InnoDB's tables and indexes; its M are MiB",
+};
 
 /// The registry line of MariaDB.
 pub static MARIADB: Driver = Driver {
@@ -39,6 +47,7 @@ pub static MARIADB: Driver = Driver {
     settings: &[],
     place: Place::Server { recipe: flavour::MARIADB.name, default_port: 3306 },
     verified: Verified::ByTests,
+    cache: Some(CACHE),
     rests: |_| false,
     capabilities,
     open: |opening| open(&flavour::MARIADB, opening),
@@ -59,6 +68,7 @@ pub static MYSQL: Driver = Driver {
     settings: &[],
     place: Place::Server { recipe: flavour::MYSQL.name, default_port: 3306 },
     verified: Verified::ByTests,
+    cache: Some(CACHE),
     rests: |_| false,
     capabilities,
     open: |opening| open(&flavour::MYSQL, opening),

@@ -29,6 +29,7 @@ use super::{
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, System, SystemError,
     Verified, WireClient,
+    cache::Cache,
     sql::{self, SETUP_TIMEOUT},
 };
 
@@ -42,6 +43,12 @@ pub static DRIVER: Driver = Driver {
     settings: &[],
     place: Place::Server { recipe: HYPER.name, default_port: HYPER.port },
     verified: Verified::ByTests,
+    cache: Some(Cache::Sized {
+        setting: "memory-limit",
+        value: |mib| format!("{mib}m"),
+        least_mib: 256,
+        reason: "all that it takes: its data are in memory, and what does not fit goes to files",
+    }),
     rests: |_| false,
     capabilities,
     open,

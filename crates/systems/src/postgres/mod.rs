@@ -27,7 +27,9 @@ use self::{
     flavour::{Flavour, POSTGRES},
     layout::{Body, Dialect, KeyPlace},
 };
-use crate::{Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified};
+use crate::{
+    Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified, cache::Cache,
+};
 
 /// The registry line.
 pub static DRIVER: Driver = Driver {
@@ -51,6 +53,13 @@ pub static DRIVER: Driver = Driver {
     }],
     place: Place::Server { recipe: flavour::POSTGRES.name, default_port: flavour::POSTGRES.port },
     verified: Verified::ByTests,
+    cache: Some(Cache::Sized {
+        setting: "shared_buffers",
+        value: |mib| format!("{mib}MB"),
+        least_mib: 1,
+        reason: "the pages that all connections share; PostgreSQL's MB are MiB. What is read past it \
+                     comes from the kernel's page cache",
+    }),
     rests: |_| false,
     capabilities,
     open,

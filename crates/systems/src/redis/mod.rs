@@ -48,12 +48,18 @@ use assay_model::{Capabilities, Durability, FailureKind, Outcome, Support};
 use self::hash::Keeping;
 use crate::{
     Codec, Driver, Layout, Opening, Place, SettingDoc, Step, System, SystemError, Verified,
-    link::Server,
+    cache::Cache, link::Server,
 };
 
 /// What can be done about keys that are there already: there are no tables to name otherwise.
 const OTHER_DATABASE: &str =
     "delete it, or name another database at the end of the URL, as in redis://HOST:PORT/1";
+
+/// The records are all in memory, on one server and on several.
+const CACHE: Cache = Cache::Unsized(
+    "all its records are in memory, and maxmemory stays unset: with one it would refuse or drop \
+             records",
+);
 
 /// The registry line of Redis.
 pub static REDIS: Driver = Driver {
@@ -63,6 +69,7 @@ pub static REDIS: Driver = Driver {
     settings: SETTINGS,
     place: Place::Server { recipe: "redis", default_port: 6379 },
     verified: Verified::ByTests,
+    cache: Some(CACHE),
     rests,
     capabilities,
     open: |opening| open("redis", opening),
@@ -76,6 +83,7 @@ pub static VALKEY: Driver = Driver {
     settings: SETTINGS,
     place: Place::Server { recipe: "valkey", default_port: 6379 },
     verified: Verified::ByTests,
+    cache: Some(CACHE),
     rests,
     capabilities,
     open: |opening| open("valkey", opening),

@@ -62,6 +62,7 @@ pub static DRIVER: Driver = Driver {
                the benchmark, and give its address: riak=riak://HOST:8098",
     },
     verified: Verified::ByHand("Riak KV 3.2.1, one node built from its public source"),
+    cache: None,
     rests: |_| false,
     capabilities,
     open,

@@ -15,6 +15,7 @@ use assay_model::{Capabilities, Durability, FailureKind, Support};
 use self::api::{Database, Error, Reading};
 use crate::{
     Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified,
+    cache::{Cache, in_mib},
     ordered::{self, Library, Ordered, Refusal, Table, TableNames},
     registry::whole_number,
 };
@@ -39,6 +40,13 @@ pub static DRIVER: Driver = Driver {
     place: Place::Library { library: "rocksdb" },
     verified: Verified::ByTests,
     // It flushes and compacts behind.
+    cache: Some(Cache::Sized {
+        setting: "cache_mib",
+        value: in_mib,
+        least_mib: 1,
+        reason: "the block cache, which holds what was read of tables; what was written last lies in \
+                     memtables beside it",
+    }),
     rests: |_| false,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

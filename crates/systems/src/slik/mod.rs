@@ -22,7 +22,7 @@ use assay_model::{Capabilities, Durability, Support};
 use self::{loader::SlikLoader, session::SlikSession};
 use crate::{
     Client, Driver, Footprint, Identity, Layout, Loader, Opening, Place, System, SystemError,
-    Verified,
+    Verified, cache::Cache,
 };
 
 /// The registry line.
@@ -40,6 +40,7 @@ pub static DRIVER: Driver = Driver {
     place: Place::Embedded,
     // Under a log there is a database with threads of its own.
     verified: Verified::ByTests,
+    cache: Some(Cache::Unsized("all its records are in memory")),
     rests: |durability| durability == Durability::None,
     capabilities: |layout| Capabilities {
         scan: match layout {

@@ -17,6 +17,7 @@ use rusqlite::ErrorCode;
 
 use crate::{
     Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified,
+    cache::{Cache, in_mib},
     registry::whole_number,
     sqlite::{
         statements::{Shape, Statements},
@@ -51,6 +52,13 @@ pub static DRIVER: Driver = Driver {
     place: Place::Embedded,
     // The kernel writes back what it wrote.
     verified: Verified::ByTests,
+    cache: Some(Cache::Sized {
+        setting: "cache_mib",
+        value: in_mib,
+        least_mib: 1,
+        reason: "the page cache (cache_size), which each connection has for itself: a share for each \
+                     would not hold what the others' hold, so each client gets the whole size",
+    }),
     rests: |_| false,
     capabilities: |_| Capabilities {
         lookup: Support::Native,

@@ -20,8 +20,8 @@ use assay_model::{Capabilities, Durability, Support};
 
 use self::procedures::{Procedures, Spread};
 use crate::{
-    Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified, link::Server,
-    registry::whole_number,
+    Driver, Layout, Opening, Place, SettingDoc, System, SystemError, Verified, cache::Cache,
+    link::Server, registry::whole_number,
 };
 
 /// The registry line.
@@ -47,6 +47,7 @@ pub static DRIVER: Driver = Driver {
     }],
     place: Place::Server { recipe: "voltdb", default_port: 21212 },
     verified: Verified::ByTests,
+    cache: Some(Cache::Unsized("all its records are in memory")),
     rests: |_| false,
     capabilities,
     open,

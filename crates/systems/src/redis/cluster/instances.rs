@@ -5,7 +5,7 @@
 use assay_model::{Address, Capabilities, Durability, Support};
 
 use super::{
-    super::{LAYOUTS, SETTINGS, SettingDoc},
+    super::{CACHE, LAYOUTS, SETTINGS, SettingDoc},
     open_as, rests,
     system::Kind,
 };
@@ -19,6 +19,7 @@ pub static REDIS: Driver = Driver {
     settings: &[SETTINGS[0], OTHERS],
     place: Place::Server { recipe: "redis-instances", default_port: 6379 },
     verified: Verified::ByTests,
+    cache: Some(CACHE),
     rests,
     capabilities,
     open: |opening| open("redis-instances", opening),
@@ -32,6 +33,7 @@ pub static VALKEY: Driver = Driver {
     settings: &[SETTINGS[0], OTHERS],
     place: Place::Server { recipe: "valkey-instances", default_port: 6379 },
     verified: Verified::ByTests,
+    cache: Some(CACHE),
     rests,
     capabilities,
     open: |opening| open("valkey-instances", opening),

@@ -17,7 +17,7 @@ mod system;
 
 use assay_model::{Capabilities, Durability, Support};
 
-use super::{LAYOUTS, SETTINGS, Server, table};
+use super::{CACHE, LAYOUTS, SETTINGS, Server, table};
 use crate::{Driver, Opening, Place, System, SystemError, Verified};
 
 /// What can be done about keys that are there already: a cluster has one database.
@@ -36,6 +36,7 @@ pub static REDIS: Driver = Driver {
     settings: SETTINGS,
     place: Place::Server { recipe: "redis-cluster", default_port: 6379 },
     verified: Verified::ByTests,
+    cache: Some(CACHE),
     rests,
     capabilities,
     open: |opening| open("redis-cluster", opening),
@@ -49,6 +50,7 @@ pub static VALKEY: Driver = Driver {
     settings: SETTINGS,
     place: Place::Server { recipe: "valkey-cluster", default_port: 6379 },
     verified: Verified::ByTests,
+    cache: Some(CACHE),
     rests,
     capabilities,
     open: |opening| open("valkey-cluster", opening),
