@@ -11,17 +11,17 @@ mod servers;
 mod sql;
 mod sqlite;
 
-use std::{hint::black_box, sync::Arc, time::Duration};
+use std::{hint::black_box, sync::Arc, thread, time::Duration};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
+use assay_experiment::spec::Placement;
 use assay_model::{Answer, Durability, FieldValue, Fields, Operation, Outcome, Schema};
-use assay_provision::Folders;
+use assay_runner::placement::{self, Cores};
 use assay_systems::{Client, Opening, Session, System, Target, blocking::Blocking, registry};
 use rustix::time::{ClockId, clock_gettime};
 
 use self::bare::{Bare, FIELD_BYTES, FIELDS, TABLE};
 use crate::{
-    stand,
     table::{self, Promise},
     turns::{self, Piece},
 };
@@ -53,21 +53,34 @@ pub fn run(names: &[String]) -> anyhow::Result<()> {
         drop(session);
         system.remove()?;
     }
-    let folders = Folders::from_env();
+    let cores = Cores::place(Placement::Split, true);
     for name in servers::NAMES.iter().filter(is_wanted) {
-        let folder = tempfile::tempdir()?;
-        let server = servers::start(name, &folders, folder.path(), stand::warden())?;
-        let endpoint = server.endpoint().clone();
-        let system = open(name, servers::layout(name), Target::Server(endpoint.clone()))?;
-        let mut session = loaded(&*system)?;
-        let mut bare = clients::connect(name, &endpoint)?;
-        // A client library may have threads of its own.
-        compare(name, &mut *session, &mut *bare, ClockId::ProcessCPUTime)?;
-        drop((session, bare));
-        system.remove()?;
-        server.stop()?;
+        // What a client library starts besides stays on the client's cores with it.
+        let measured = thread::scope(|scope| {
+            let client = scope.spawn(|| {
+                cores.client.first().copied().into_iter().for_each(placement::pin);
+                beside_a_client(name, &cores.server)
+            });
+            client.join()
+        });
+        measured.map_err(|_| anyhow!("the client of {name} panicked"))??;
     }
     Ok(())
+}
+
+/// Measures the driver of a server, which runs on cores of its own, beside the client library.
+fn beside_a_client(name: &str, server_cores: &[usize]) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let server = servers::start(name, server_cores, folder.path())?;
+    let endpoint = server.endpoint().clone();
+    let system = open(name, servers::layout(name), Target::Server(endpoint.clone()))?;
+    let mut session = loaded(&*system)?;
+    let mut bare = clients::connect(name, &endpoint)?;
+    // A client library may have threads of its own.
+    compare(name, &mut *session, &mut *bare, ClockId::ProcessCPUTime)?;
+    drop((session, bare));
+    system.remove()?;
+    Ok(server.stop()?)
 }
 
 fn open(name: &str, layout: &str, target: Target) -> anyhow::Result<Box<dyn System>> {

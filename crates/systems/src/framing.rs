@@ -101,7 +101,7 @@ pub(crate) fn read<'a>(
         each(0, record);
         return Ok(());
     }
-    fetch_ahead(record, field_count);
+    fetch_ahead(record);
     for position in 0..field_count {
         let (length, digits) = read_length(record).ok_or(BadFraming)?;
         let end = digits.checked_add(length).ok_or(BadFraming)?;
@@ -111,17 +111,16 @@ pub(crate) fn read<'a>(
     if record.is_empty() { Ok(()) } else { Err(BadFraming) }
 }
 
-/// Fields beyond are fetched while those before are read.
-const MOST_AHEAD: usize = 32;
+/// Bytes beyond are fetched while those before are read.
+const MOST_AHEAD: usize = 2048;
 
-/// Asks for the fields all at once, each where it stands if all are of one length: one length says where
-/// the next one stands, and in a store's own memory each step would wait for its line.
+/// Asks for the record's bytes all at once: one length says where the next one stands, and in a store's
+/// own memory each step would wait for its line.
 #[inline]
-fn fetch_ahead(record: &[u8], field_count: u16) {
+fn fetch_ahead(record: &[u8]) {
     const LINE: usize = 64;
-    let step = (record.len() / usize::from(field_count).max(1)).max(LINE);
-    for place in (step..record.len()).step_by(step).take(MOST_AHEAD) {
-        prefetch_index(record, place);
+    for line in (LINE..record.len().min(MOST_AHEAD)).step_by(LINE) {
+        prefetch_index(record, line);
     }
 }
 

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use assay_model::Durability;
-use assay_provision::{Folders, Launch, Server, Transport, Warden};
+use assay_provision::{Folders, Launch, Server, Transport};
 
 use super::TIMEOUT;
+use crate::stand;
 
 /// The drivers that are measured. SecantusDB speaks MongoDB's protocol; what it takes itself is not
 /// measured here.
@@ -29,23 +30,18 @@ pub fn layout(name: &str) -> &'static str {
     }
 }
 
-/// Starts the server `name` below `folder`.
-pub fn start(
-    name: &str,
-    folders: &Folders,
-    folder: &Path,
-    warden: Warden,
-) -> anyhow::Result<Server> {
+/// Starts the server `name` below `folder`, on these cores.
+pub fn start(name: &str, cores: &[usize], folder: &Path) -> anyhow::Result<Server> {
     let recipe = assay_provision::recipe(name).with_context(|| format!("no recipe {name}"))?;
-    let installed = assay_provision::require(recipe, folders)?;
+    let installed = assay_provision::require(recipe, &Folders::from_env())?;
     Ok(assay_provision::start(Launch {
         installed: &installed,
         durability: Durability::None,
         transport: Transport::Tcp,
         settings: Default::default(),
-        cpus: None,
+        cpus: (!cores.is_empty()).then(|| cores.to_vec()),
         parent_folder: folder.to_path_buf(),
-        warden,
+        warden: stand::warden(),
         ready_timeout: 6 * TIMEOUT,
     })?)
 }

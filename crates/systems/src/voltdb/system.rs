@@ -185,7 +185,8 @@ impl System for Volt {
         let records = self.counted(&mut connection)?;
         let copies = |sites: &[Site]| match self.spread {
             Spread::Partitioned => 1,
-            Spread::Replicated => sites.len() as u64,
+            // The first statistics come with a delay: until then there are no sites.
+            Spread::Replicated => sites.len().max(1) as u64,
         };
         let end = Instant::now() + STATISTICS_LIMIT;
         // Rows, the rows' data, that outside of them.

@@ -84,7 +84,13 @@ impl Cluster {
         }
         let map = match &self.kind {
             Kind::Cluster => Shared::new(self.read_map(&Map::empty())?),
-            Kind::Instances(servers) => Shared::fixed(Map::spread(servers)),
+            Kind::Instances(servers) => {
+                // Nobody has told of them: each has to answer once before a client relies on it.
+                for address in servers {
+                    Connection::open(server_at(&self.server, address))?;
+                }
+                Shared::fixed(Map::spread(servers))
+            }
         };
         Ok(Arc::clone(shared.insert(Arc::new(map))))
     }
