@@ -261,7 +261,7 @@ impl<'a> Start<'a> {
                     let node = Node { pid, address: address.clone(), log: self.log.clone() };
                     return Ok(self.into_server(node, Vec::new(), words, settings.applied));
                 }
-                Err(StartError::Exited { log, .. }) if port_was_taken(&log) => {
+                Err(StartError::Exited { log, .. }) if port_was_taken(self.recipe, &log) => {
                     if let Some(port) = settings.port {
                         check_port(self.recipe, port)?;
                     }
@@ -469,10 +469,9 @@ fn socket_name(recipe: &Recipe) -> &'static str {
     recipe.socket_name.unwrap_or("socket")
 }
 
-fn port_was_taken(log: &[String]) -> bool {
-    const WORDS: [&str; 3] =
-        ["Address already in use", "is in use by another process", "Failed to bind port"];
-    log.iter().any(|line| WORDS.iter().any(|words| line.contains(words)))
+/// Whether the log of a server that ended says that it was for its port.
+fn port_was_taken(recipe: &Recipe, log: &[String]) -> bool {
+    log.iter().any(|line| recipe.port_taken.iter().any(|words| line.contains(words)))
 }
 
 /// Makes a folder that only its owner, the server's user, can enter.

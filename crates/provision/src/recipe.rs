@@ -83,6 +83,9 @@ pub struct Recipe {
     pub(crate) reserved: &'static [(&'static str, &'static str)],
     pub(crate) stop: StopSignal,
     pub(crate) probe: Probe,
+    /// What a line of its log has in it, one of these, if another process listens on its port:
+    /// [`IN_USE`] for most.
+    pub(crate) port_taken: &'static [&'static str],
     /// What it is configured with besides its arguments, if that is not all.
     pub(crate) configuration: Option<Configuration>,
     /// The program to run once in the new folder before the server, if any.
@@ -125,6 +128,9 @@ impl Recipe {
         matches!(self.runs, Runs::Cluster(_) | Runs::Instances(_))
     }
 }
+
+/// What the system calls a port that is taken, and so do servers that write down its errors.
+pub(crate) const IN_USE: &[&str] = &["Address already in use"];
 
 /// What runs as a product's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -133,7 +133,9 @@ impl Mysql {
             .user(Some(user))
             .db_name(Some(database))
             // Over TCP, as the driver is.
-            .prefer_socket(false);
+            .prefer_socket(false)
+            // A record that is there counts although its field has the value already.
+            .additional_capabilities(mysql::consts::CapabilityFlags::CLIENT_FOUND_ROWS);
         let mut client = mysql::Conn::new(options)?;
         let read = client.prep(sql::read("ycsb_key", "?"))?;
         let updates = sql::updates("ycsb_key", ["?", "?"]);
@@ -154,7 +156,8 @@ impl Bare for Mysql {
 
     fn update(&mut self, key: &[u8], field: usize, bytes: &[u8]) -> anyhow::Result<()> {
         self.client.exec_drop(&self.updates[field], (bytes, key))?;
-        ensure!(self.client.affected_rows() <= 1, "several records of the key");
+        let found = self.client.affected_rows();
+        ensure!(found == 1, "{found} records of the key");
         Ok(())
     }
 }

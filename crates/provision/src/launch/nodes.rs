@@ -104,7 +104,9 @@ pub(super) fn start(
         let start = Start::in_new_folder(launch, lifeline, parent, account.clone())?;
         match start.serve_nodes(size, settings) {
             Err(StartError::Exited { log, .. })
-                if port_was_taken(&log) && settings.port.is_none() && attempt < PORT_ATTEMPTS =>
+                if port_was_taken(recipe, &log)
+                    && settings.port.is_none()
+                    && attempt < PORT_ATTEMPTS =>
             {
                 attempt += 1;
             }

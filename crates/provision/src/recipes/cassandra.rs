@@ -146,6 +146,8 @@ pub(crate) static CASSANDRA: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Cassandra,
+    // Of the port for other nodes, and of that for clients.
+    port_taken: &["is in use by another process", "Failed to bind port", "Address already in use"],
     configuration: Some(Configuration { extra_ports: 1, files }),
     prepare: None,
     arguments,

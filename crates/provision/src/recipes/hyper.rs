@@ -7,7 +7,7 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, PROMISE, SECRET};
 use crate::{
     ready::{POSTGRES_USER, Probe},
-    recipe::{Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
+    recipe::{IN_USE, Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
     warden::protocol::StopSignal,
 };
 
@@ -87,6 +87,7 @@ pub(crate) static HYPER: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Hyper,
+    port_taken: IN_USE,
     configuration: None,
     prepare: None,
     arguments,

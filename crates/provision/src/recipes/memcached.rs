@@ -7,7 +7,7 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, SECRET};
 use crate::{
     ready::Probe,
-    recipe::{Level, Recipe, Runs, SettingDoc, Site, Source},
+    recipe::{IN_USE, Level, Recipe, Runs, SettingDoc, Site, Source},
     settings::CORES,
     warden::protocol::StopSignal,
 };
@@ -76,6 +76,7 @@ pub(crate) static MEMCACHED: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Memcached,
+    port_taken: IN_USE,
     configuration: None,
     prepare: None,
     arguments,

@@ -8,7 +8,7 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, PROMISE};
 use crate::{
     ready::Probe,
-    recipe::{Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
+    recipe::{IN_USE, Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
     settings::CORES,
     warden::protocol::StopSignal,
 };
@@ -74,6 +74,7 @@ pub(crate) static MONETDB: Recipe = Recipe {
     reserved: &[(IN_MEMORY, PROMISE), ("folder", PLACE), ("socket", PLACE)],
     stop: StopSignal::Terminate,
     probe: Probe::Monetdb,
+    port_taken: IN_USE,
     configuration: None,
     prepare: None,
     arguments,

@@ -8,7 +8,7 @@ use super::{PLACE, PROMISE, SECRET};
 use crate::{
     python::{PinnedWheel, Program},
     ready::Probe,
-    recipe::{Level, Recipe, Runs, SettingDoc, Site, Source},
+    recipe::{IN_USE, Level, Recipe, Runs, SettingDoc, Site, Source},
     warden::protocol::StopSignal,
 };
 
@@ -98,6 +98,7 @@ pub(crate) static MONGODB: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Mongodb,
+    port_taken: IN_USE,
     configuration: None,
     prepare: None,
     arguments: mongod_arguments,
@@ -250,6 +251,7 @@ pub(crate) static SECANTUSDB: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Mongodb,
+    port_taken: IN_USE,
     configuration: None,
     prepare: None,
     arguments: secantusd_arguments,

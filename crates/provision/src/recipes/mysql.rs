@@ -12,7 +12,7 @@ use super::{PLACE, PROMISE, SECRET};
 use crate::{
     npm::Package,
     ready::{MYSQL_PID_FILE, MYSQL_USER, Probe},
-    recipe::{Command, Level, Recipe, Runs, SettingDoc, Site, Source},
+    recipe::{Command, IN_USE, Level, Recipe, Runs, SettingDoc, Site, Source},
     warden::protocol::StopSignal,
 };
 
@@ -152,6 +152,7 @@ const FAMILY: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Mysql,
+    port_taken: IN_USE,
     configuration: None,
     prepare: None,
     arguments,

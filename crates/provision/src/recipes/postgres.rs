@@ -7,7 +7,7 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, PROMISE, SECRET};
 use crate::{
     ready::{POSTGRES_DATABASE, POSTGRES_USER, Probe},
-    recipe::{Command, Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
+    recipe::{Command, IN_USE, Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
     warden::protocol::StopSignal,
 };
 
@@ -124,6 +124,7 @@ pub(crate) static POSTGRES: Recipe = Recipe {
     // Fast shutdown: sessions are ended, the data is left in order.
     stop: StopSignal::Interrupt,
     probe: Probe::Postgres,
+    port_taken: IN_USE,
     configuration: None,
     prepare: Some(initdb),
     arguments,

@@ -7,7 +7,7 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, PROMISE, SECRET};
 use crate::{
     ready::Probe,
-    recipe::{Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
+    recipe::{IN_USE, Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
     warden::protocol::StopSignal,
 };
 
@@ -145,6 +145,7 @@ pub(super) const FAMILY: Recipe = Recipe {
     ],
     stop: StopSignal::Terminate,
     probe: Probe::Redis,
+    port_taken: IN_USE,
     configuration: None,
     prepare: None,
     arguments,

@@ -14,7 +14,8 @@ use crate::{
     maven::Jars,
     ready::Probe,
     recipe::{
-        Applied, Configuration, ConfigurationFile, Level, Recipe, Runs, SettingDoc, Site, Source,
+        Applied, Configuration, ConfigurationFile, IN_USE, Level, Recipe, Runs, SettingDoc, Site,
+        Source,
     },
     settings::CORES,
     warden::protocol::StopSignal,
@@ -78,6 +79,7 @@ pub(crate) static VOLTDB: Recipe = Recipe {
     reserved: &[("java.io.tmpdir", PLACE), ("log4j.configuration", PLACE)],
     stop: StopSignal::Terminate,
     probe: Probe::Voltdb,
+    port_taken: IN_USE,
     configuration: Some(Configuration { extra_ports: 4, files }),
     prepare: None,
     arguments,

@@ -27,8 +27,8 @@ use crate::{
 /// The registry line.
 pub static DRIVER: Driver = Driver {
     name: "voltdb",
-    summary: "VoltDB 6 or later, without TLS: every operation is one call of a stored procedure; \
-              inserting a key that exists is a conflict",
+    summary: "VoltDB, without TLS (10.1.1 was tried): every operation is one call of a stored \
+              procedure; inserting a key that exists is a conflict",
     layouts: &[
         Layout {
             name: "partitioned",
