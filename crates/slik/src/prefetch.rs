@@ -11,10 +11,11 @@ pub(crate) fn index<T>(slice: &[T], at: usize) {
     prefetch_index(slice, at);
 }
 
-/// Asks for the cache lines of `bytes`. Costs an instruction a line and waits for nothing.
+/// Asks for the cache lines where every so many elements begin as fit one. Costs an instruction a line
+/// and waits for nothing.
 #[inline(always)]
-pub(crate) fn lines(bytes: &[u8]) {
-    for line in (0..bytes.len()).step_by(LINE) {
-        prefetch_index(bytes, line);
+pub(crate) fn elements<T>(slice: &[T]) {
+    for at in (0..slice.len()).step_by(LINE / size_of::<T>()) {
+        prefetch_index(slice, at);
     }
 }

@@ -1,19 +1,20 @@
 //! An ordered set of byte strings, each with a word: what an indexlet keeps its entries in.
 //!
-//! A B+tree with the entries inline. Every node is a [`Page`], one allocation in which a sorted
-//! run of strings lies without a pointer per string (see `page`); leaves hold entries and are
-//! linked to both neighbors, inner nodes hold the shortest strings that tell their children
-//! apart. Nodes are found by number in two arenas. Nothing here locks: the owner does.
+//! A B+tree with the entries inline. Every node has a page, in which a sorted run of strings lies
+//! without a pointer per string (see `page`); leaves hold entries and are linked to both neighbors,
+//! inner nodes hold the shortest strings that tell their children apart. Nodes are found by number.
+//! Nothing here locks: the owner does.
 //!
 //! `n` in the complexities below is the number of entries, and an entry's bytes count as
 //! constant; a page holds at most [`Limits::leaf_entries`] entries.
 
-mod arena;
 #[cfg(test)]
 mod check;
 mod divide;
 mod edit;
+mod inners;
 mod insert;
+mod leaves;
 mod node;
 mod page;
 mod remove;
@@ -22,18 +23,22 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use arena::Arena;
-use node::{Inner, Leaf, Step};
-use page::Page;
+use inners::Inners;
+use leaves::Leaves;
+use node::{Leaf, Step};
 
 /// The longest entry a tree takes, in bytes. The sum of a page's bytes must fit a slot (see
 /// `page`), and [`MOST_CHILDREN`] entries of this length do.
 pub(crate) const LONGEST_ENTRY: usize = 512 * 1024;
 
+/// The most entries a leaf has room for.
+const MOST_ENTRIES: usize = 32;
+
 /// The most children an inner node has room for.
 const MOST_CHILDREN: usize = 128;
 
 const _: () = {
+    assert!(Limits::STANDARD.leaf_entries <= MOST_ENTRIES);
     assert!(Limits::STANDARD.inner_children <= MOST_CHILDREN);
     assert!((MOST_CHILDREN + 1) * LONGEST_ENTRY <= page::MOST_TAILS);
     assert!((Limits::STANDARD.leaf_entries + 1) * LONGEST_ENTRY <= page::MOST_TAILS);
@@ -61,7 +66,7 @@ impl Limits {
     /// Chosen by measurement on 40-byte entries: larger leaves make insertion move more bytes,
     /// smaller ones are so many that what leads to them leaves the cache.
     const STANDARD: Limits = Limits {
-        leaf_entries: 64,
+        leaf_entries: MOST_ENTRIES,
         leaf_bytes: 16 * 1024,
         inner_children: MOST_CHILDREN,
         inner_bytes: 16 * 1024,
@@ -71,8 +76,8 @@ impl Limits {
 /// An ordered set of byte strings of at most [`LONGEST_ENTRY`] bytes, in `memcmp` order with a
 /// prefix before the strings it begins.
 pub(crate) struct Tree {
-    leaves: Arena<Leaf>,
-    inners: Arena<Inner>,
+    leaves: Leaves,
+    inners: Inners,
     /// A leaf's number if `height` is 0, else an inner node's.
     root: u32,
     /// Levels of inner nodes above the leaves.
@@ -88,9 +93,9 @@ impl Tree {
     }
 
     fn with_limits(limits: Limits) -> Tree {
-        let mut leaves = Arena::default();
+        let mut leaves = Leaves::default();
         let root = leaves.add(Leaf::default());
-        Tree { leaves, inners: Arena::default(), root, height: 0, len: 0, limits }
+        Tree { leaves, inners: Inners::default(), root, height: 0, len: 0, limits }
     }
 
     /// How many entries there are. O(1).
@@ -145,7 +150,7 @@ impl Tree {
 
     /// Asks for the memory of the leaf where the entry is, or would be. O(log n).
     pub(crate) fn prefetch(&self, entry: &[u8]) {
-        self.leaves[self.leaf_of(entry)].page.prefetch_whole();
+        self.leaves[self.leaf_of(entry)].page.prefetch_text();
     }
 
     /// The way from the root to [`Tree::leaf_of`], and that leaf.

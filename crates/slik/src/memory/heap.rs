@@ -147,7 +147,7 @@ impl Segment {
     fn prefetch(&self, offset: usize) {
         let start = self.start as usize + offset;
         let end = (start + BEGINNING).min(self.data.len());
-        prefetch::lines(self.data.get(start..end).unwrap_or_default());
+        prefetch::elements(self.data.get(start..end).unwrap_or_default());
     }
 
     fn write(&mut self, offset: usize, bytes: &[u8]) {

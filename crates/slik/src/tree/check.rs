@@ -1,7 +1,7 @@
 //! The invariants of a tree, checked node by node.
 
-use super::arena::{Arena, NONE, Node};
-use super::page::{BLOCK, Page};
+use super::inners::NONE;
+use super::page::Page;
 use super::{Tree, page::HEAD};
 
 impl Tree {
@@ -12,8 +12,10 @@ impl Tree {
         assert_eq!(walk.entries, self.len, "len");
         assert_eq!(walk.leaves.len(), self.leaves.len(), "leaves in use");
         assert_eq!(walk.inners, self.inners.len(), "inner nodes in use");
-        check_bytes(&self.leaves);
-        check_bytes(&self.inners);
+        let texts: usize = self.leaves.iter().map(|leaf| leaf.page.text_bytes()).sum();
+        assert_eq!(self.leaves.text_bytes(), texts, "bytes of the leaves' texts");
+        let texts: usize = self.inners.iter().map(|inner| inner.separators.text_bytes()).sum();
+        assert_eq!(self.inners.text_bytes(), texts, "bytes of the inner nodes' texts");
         if self.height > 0 {
             assert!(self.inners[self.root].separators.len() > 0, "a root has two children");
         }
@@ -67,12 +69,11 @@ impl Walk<'_> {
     }
 }
 
-fn check_bytes<T: Node>(arena: &Arena<T>) {
-    let pages: usize = arena.iter().map(|node| node.page_bytes()).sum();
-    assert_eq!(arena.page_bytes(), pages, "bytes of pages");
-}
-
-fn check_page<const WORDS: usize>(page: &Page<WORDS>, from: Option<&[u8]>, to: Option<&[u8]>) {
+fn check_page<const N: usize, const W: usize>(
+    page: &Page<N, W>,
+    from: Option<&[u8]>,
+    to: Option<&[u8]>,
+) {
     let strings: Vec<Vec<u8>> = (0..page.len()).map(|at| page.entry(at)).collect();
     assert!(strings.is_sorted_by(|left, right| left < right), "order and distinctness");
     for (at, string) in strings.iter().enumerate() {
@@ -84,9 +85,8 @@ fn check_page<const WORDS: usize>(page: &Page<WORDS>, from: Option<&[u8]>, to: O
         assert!(piece.head_len == HEAD || piece.tail.is_empty(), "a short head has no tail");
     }
     let tails: usize = (0..page.len()).map(|at| page.piece(at).tail.len()).sum();
-    assert!(page.used_bytes() <= page.memory_bytes(), "room");
+    assert!(page.text_used() <= page.text_bytes(), "room");
     assert_eq!(tails, page.tails_bytes(), "bytes of tails");
-    assert_eq!(page.heads().len() % BLOCK, 0, "whole blocks");
     let padding = &page.heads()[page.len()..];
-    assert!(padding.iter().all(|head| *head == [0xFF; HEAD]), "heads beyond the last");
+    assert!(padding.iter().all(|head| *head == u64::MAX), "heads beyond the last");
 }

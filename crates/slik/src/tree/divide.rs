@@ -1,8 +1,7 @@
 //! Division of a set in two, by moving whole pages.
 
-use super::arena::NONE;
-use super::node::{Inner, Leaf};
-use super::page::{Page, WORD};
+use super::inners::NONE;
+use super::node::{Entries, Inner, Leaf, Separators};
 use super::{Limits, Tree, separator};
 
 impl Tree {
@@ -10,47 +9,69 @@ impl Tree {
     /// the one that `at` is in. O(n / page).
     pub(crate) fn split_off(&mut self, at: &[u8]) -> Tree {
         let boundary = self.leaf_of(at);
-        let mut below = Vec::new();
-        let mut above = Vec::new();
         let mut number = self.first_leaf();
-        let mut pages = &mut below;
+        let mut leaves = std::mem::take(&mut self.leaves);
+        let mut below = Builder::new(self.limits);
+        let mut above = Builder::new(self.limits);
+        let mut is_below = true;
         while number != NONE {
-            let page = self.leaves.change(number, |leaf| std::mem::take(&mut leaf.page));
+            let page = leaves.change(number, |leaf| std::mem::take(&mut leaf.page));
             if number == boundary {
                 let cut = page.find(at).unwrap_or_else(|place| place);
-                pages.push(page.copy(0..cut));
-                pages = &mut above;
-                pages.push(page.copy(cut..page.len()));
+                below.push(page.copy(0..cut));
+                above.push(page.copy(cut..page.len()));
+                is_below = false;
+            } else if is_below {
+                below.push(page);
             } else {
-                pages.push(page);
+                above.push(page);
             }
-            number = self.leaves[number].next;
+            number = leaves[number].next;
         }
-        *self = Tree::from_pages(below, self.limits);
-        Tree::from_pages(above, self.limits)
+        *self = below.finish();
+        above.finish()
+    }
+}
+
+/// A set that is made of pages in order.
+struct Builder {
+    tree: Tree,
+    leaves: Vec<Bounded>,
+    /// The last entry of the page before.
+    last: Vec<u8>,
+}
+
+impl Builder {
+    fn new(limits: Limits) -> Builder {
+        Builder { tree: Tree::with_limits(limits), leaves: Vec::new(), last: Vec::new() }
     }
 
-    /// A set with the entries of the pages, which are in order.
-    fn from_pages(mut pages: Vec<Page<WORD>>, limits: Limits) -> Tree {
-        pages.retain(|page| page.len() > 0);
-        let mut tree = Tree::with_limits(limits);
-        let mut nodes: Vec<Bounded> = Vec::with_capacity(pages.len());
-        let mut last = Vec::new();
-        for page in pages {
-            let from = if nodes.is_empty() { Vec::new() } else { separator(&last, &page.entry(0)) };
-            last = page.entry(page.len() - 1);
-            tree.len += page.len();
-            let number = if nodes.is_empty() {
-                tree.leaves.change(tree.root, |leaf| leaf.page = page);
-                tree.root
-            } else {
-                let previous = nodes[nodes.len() - 1].number;
-                let number = tree.leaves.add(Leaf { page, previous, next: NONE });
-                tree.leaves.change(previous, |leaf| leaf.next = number);
-                number
-            };
-            nodes.push(Bounded { from, number });
+    fn push(&mut self, page: Entries) {
+        if page.len() == 0 {
+            return;
         }
+        let tree = &mut self.tree;
+        tree.len += page.len();
+        let last = page.entry(page.len() - 1);
+        let bounded = match self.leaves.last() {
+            None => {
+                tree.leaves.change(tree.root, |leaf| leaf.page = page);
+                Bounded { from: Vec::new(), number: tree.root }
+            }
+            Some(Bounded { number: previous, .. }) => {
+                let from = separator(&self.last, &page.entry(0));
+                let leaf = Leaf { page, previous: *previous, next: NONE };
+                let number = tree.leaves.add(leaf);
+                tree.leaves.change(*previous, |leaf| leaf.next = number);
+                Bounded { from, number }
+            }
+        };
+        self.leaves.push(bounded);
+        self.last = last;
+    }
+
+    fn finish(self) -> Tree {
+        let Builder { mut tree, leaves: mut nodes, .. } = self;
         while nodes.len() > 1 {
             nodes = tree.parents_of(nodes);
             tree.height += 1;
@@ -58,7 +79,9 @@ impl Tree {
         tree.root = nodes.first().map_or(tree.root, |root| root.number);
         tree
     }
+}
 
+impl Tree {
     /// Makes the level of inner nodes above a level of nodes, a little room left in each.
     fn parents_of(&mut self, nodes: Vec<Bounded>) -> Vec<Bounded> {
         let most = (self.limits.inner_children * 7 / 8).max(2);
@@ -79,7 +102,7 @@ impl Tree {
                 children = 1;
                 bytes = 0;
             } else {
-                bytes += Page::<0>::FIXED + from.len();
+                bytes += Separators::FIXED + from.len();
                 parent.insert_after(children - 1, &from, number);
                 children += 1;
             }

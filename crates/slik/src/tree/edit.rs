@@ -5,16 +5,16 @@ use std::ops::Range;
 
 use super::page::{BLOCK, HEAD, Page, Piece, shared_len};
 
-/// A full page grows by one part in this many.
+/// The room for tails grows by one part in this many.
 const GROWTH: usize = 8;
 
 /// The most room for tails to come, in bytes.
 const MOST_SPARE: usize = 1024;
 
-/// A page smaller than this is not worth shrinking, in bytes.
+/// Room for tails below this is not worth shrinking, in bytes.
 const SMALL: usize = 512;
 
-impl<const WORDS: usize> Page<WORDS> {
+impl<const N: usize, const W: usize> Page<N, W> {
     /// Puts a string at `at`, where [`Page::find`] said it belongs. O(page).
     pub(super) fn insert(&mut self, at: usize, string: &[u8], word: u64) {
         // An emptied page has no use for the prefix it had.
@@ -27,20 +27,26 @@ impl<const WORDS: usize> Page<WORDS> {
             self.place(at, piece, word);
             return;
         }
-        // The page moves anyway: the time to see whether its strings share more than before.
+        // The text moves anyway: the time to see whether the strings share more than before.
         let gained = match self.len() {
             0 | 1 => 0,
             _ => self.shared_in(0..self.len()).min(self.piece(0).shared_len(&piece)),
         };
         let more = 1 + self.len() / GROWTH;
-        *self = self.recoded(0..self.len(), self.prefix_len() + gained, piece.tail.len(), more);
-        self.place(at, Piece::of(&string[self.prefix_len()..]), word);
+        if gained == 0 {
+            let tails = self.tails_bytes();
+            self.resize(room_for(self.len(), tails, piece.tail.len(), more));
+            self.place(at, piece, word);
+        } else {
+            *self = self.recoded(0..self.len(), self.prefix_len() + gained, piece.tail.len(), more);
+            self.place(at, Piece::of(&string[self.prefix_len()..]), word);
+        }
     }
 
     /// Takes out the string at `at`. O(page).
     pub(super) fn remove(&mut self, at: usize) {
         self.displace(at);
-        if self.memory_bytes() > SMALL && self.used_bytes() * 2 < self.memory_bytes() {
+        if self.text_bytes() > SMALL && self.text_used() * 2 < self.text_bytes() {
             *self = self.copy(0..self.len());
         }
     }
@@ -62,10 +68,9 @@ impl<const WORDS: usize> Page<WORDS> {
         if prefix_len == self.prefix_len() {
             prefix_len += self.piece(0).shared_len(&Piece::of(&last[prefix_len..]));
         }
-        let count = self.len() + right.len();
         let tails = self.tails_with(0..self.len(), prefix_len)
             + right.tails_with(0..right.len(), prefix_len);
-        let mut joined = Page::with_room(&last[..prefix_len], count + 1, tails + tails / 8);
+        let mut joined = Page::with_room(&last[..prefix_len], tails + tails / 8);
         let mut string = last;
         for page in [self, right] {
             joined.push_all(page, 0..page.len(), &mut string);
@@ -94,23 +99,19 @@ impl<const WORDS: usize> Page<WORDS> {
         self.piece(range.start).shared_len(&self.piece(range.end - 1))
     }
 
-    /// A page of the strings in `range`, which share a prefix of `prefix_len` bytes, with room
-    /// for `more` others (rounded up to whole blocks), of which one has a tail of `tail` bytes.
+    /// A page of the strings in `range`, which share a prefix of `prefix_len` bytes, with room for the
+    /// tails of `more` others, of which one has `tail` bytes.
     fn recoded(&self, range: Range<usize>, prefix_len: usize, tail: usize, more: usize) -> Self {
-        let count = range.len();
         let tails = self.tails_with(range.clone(), prefix_len);
-        let capacity = (count + more).next_multiple_of(BLOCK);
-        // Room for strings as long as these, but of long strings never much.
-        let spare = (capacity - count) * (tails / count.max(1));
-        let room = tails + tail + spare.min(tails / 4 + 64).min(MOST_SPARE);
+        let room = room_for(range.len(), tails, tail, more);
         if prefix_len == self.prefix_len() {
-            return self.copied(range, capacity, room);
+            return self.copied(range, room);
         }
         let mut string = Vec::new();
-        if count > 0 {
+        if !range.is_empty() {
             self.write_entry(range.start, &mut string);
         }
-        let mut page = Page::with_room(&string[..prefix_len.min(string.len())], capacity, room);
+        let mut page = Page::with_room(&string[..prefix_len.min(string.len())], room);
         page.push_all(self, range, &mut string);
         page
     }
@@ -133,4 +134,12 @@ impl<const WORDS: usize> Page<WORDS> {
         }
         range.map(|at| self.entry_len(at).saturating_sub(prefix_len + HEAD)).sum()
     }
+}
+
+/// The room for tails where `count` strings have `tails` bytes of them, and one of `tail` bytes and
+/// others come: at least `more` in all.
+fn room_for(count: usize, tails: usize, tail: usize, more: usize) -> usize {
+    // For strings as long as these, but of long strings never much.
+    let spare = ((count + more).next_multiple_of(BLOCK) - count) * (tails / count.max(1));
+    tails + tail + spare.min(tails / 4 + 64).min(MOST_SPARE)
 }

@@ -1,8 +1,7 @@
 //! Insertion, and the splits it causes.
 
-use super::arena::NONE;
-use super::node::{Inner, Leaf, Step};
-use super::page::{Page, WORD};
+use super::inners::NONE;
+use super::node::{Entries, Inner, Leaf, Separators, Step};
 use super::{LONGEST_ENTRY, Limits, Tree, separator};
 
 /// Where in the whole set a new string comes: at its ends more of the same are expected, and a
@@ -115,19 +114,19 @@ impl Tree {
 }
 
 /// Whether the page may take the string without a split.
-fn fits(page: &Page<WORD>, string: &[u8], limits: &Limits) -> bool {
+fn fits(page: &Entries, string: &[u8], limits: &Limits) -> bool {
     page.len() < limits.leaf_entries
         && (page.len() == 0 || page.used_bytes_with(string) <= limits.leaf_bytes)
 }
 
 /// The strings of a page, and one more that belongs at `at`, in two pages, neither empty.
 fn split_with(
-    page: &Page<WORD>,
+    page: &Entries,
     at: usize,
     string: &[u8],
     word: u64,
     arrival: Arrival,
-) -> (Page<WORD>, Page<WORD>) {
+) -> (Entries, Entries) {
     let count = page.len();
     let cut = if page.prefix_shared_with(string) < page.prefix_len() {
         // It is below or above all of the page, whose prefix would get shorter for its sake.
@@ -147,16 +146,16 @@ fn split_with(
 
 /// How many strings, the new one at `at` counted, go to the left of a split: those with the
 /// arrival's share of the bytes, and at least one to either side.
-fn cut_with(page: &Page<WORD>, at: usize, string: &[u8], arrival: Arrival) -> usize {
+fn cut_with(page: &Entries, at: usize, string: &[u8], arrival: Arrival) -> usize {
     let count = page.len();
-    let new = Page::<WORD>::FIXED + string.len() - page.prefix_len();
+    let new = Entries::FIXED + string.len() - page.prefix_len();
     let share = arrival.left_share(page.used_bytes() - page.prefix_len() + new);
     let mut bytes = 0;
     for cut in 0..count {
         bytes += match cut {
-            _ if cut < at => Page::<WORD>::FIXED + page.piece(cut).tail.len(),
+            _ if cut < at => Entries::FIXED + page.piece(cut).tail.len(),
             _ if cut == at => new,
-            _ => Page::<WORD>::FIXED + page.piece(cut - 1).tail.len(),
+            _ => Entries::FIXED + page.piece(cut - 1).tail.len(),
         };
         if bytes >= share {
             return cut + 1;
@@ -166,12 +165,12 @@ fn cut_with(page: &Page<WORD>, at: usize, string: &[u8], arrival: Arrival) -> us
 }
 
 /// The separator of an inner node that goes up when it splits; at least one stays on either side.
-fn middle_of(separators: &Page<0>, arrival: Arrival) -> usize {
+fn middle_of(separators: &Separators, arrival: Arrival) -> usize {
     let count = separators.len();
     let share = arrival.left_share(separators.used_bytes() - separators.prefix_len());
     let mut bytes = 0;
     let at = (0..count).find(|at| {
-        bytes += Page::<0>::FIXED + separators.piece(*at).tail.len();
+        bytes += Separators::FIXED + separators.piece(*at).tail.len();
         bytes >= share
     });
     at.unwrap_or(count).clamp(1, count - 2)

@@ -1,14 +1,20 @@
 //! The two kinds of node: a page of entries with its neighbors, and a page of separators with
 //! its children.
 
-use super::arena::{NONE, Node};
-use super::page::WORD;
-use super::{MOST_CHILDREN, Page};
+use super::inners::NONE;
+use super::page::Page;
+use super::{MOST_CHILDREN, MOST_ENTRIES};
+use crate::prefetch;
 
-/// Entries in order. Only the root may be an empty leaf. Two fit a cache line.
-#[repr(align(32))]
+/// The entries of a leaf.
+pub(super) type Entries = Page<MOST_ENTRIES, MOST_ENTRIES>;
+/// The separators of an inner node. One place more than they are, for the one that makes it split.
+pub(super) type Separators = Page<MOST_CHILDREN, 0>;
+
+/// Entries in order. Only the root may be an empty leaf.
+#[repr(C, align(64))]
 pub(super) struct Leaf {
-    pub(super) page: Page<WORD>,
+    pub(super) page: Entries,
     pub(super) previous: u32,
     pub(super) next: u32,
 }
@@ -19,19 +25,12 @@ impl Default for Leaf {
     }
 }
 
-impl Node for Leaf {
-    #[inline]
-    fn page_bytes(&self) -> usize {
-        self.page.memory_bytes()
-    }
-}
-
 /// One child more than separators; the entries under child `i` are at or above separator
 /// `i - 1` and below separator `i`.
+#[repr(C, align(64))]
 pub(super) struct Inner {
-    pub(super) separators: Page<0>,
-    /// In place rather than in a vector of its own, for one cache miss less in each level. One
-    /// place more than children, for the one that makes the node split.
+    pub(super) separators: Separators,
+    /// One place more than children, for the one that makes the node split.
     pub(super) children: [u32; MOST_CHILDREN + 1],
 }
 
@@ -41,16 +40,12 @@ impl Default for Inner {
     }
 }
 
-impl Node for Inner {
-    fn page_bytes(&self) -> usize {
-        self.separators.memory_bytes()
-    }
-}
-
 impl Inner {
     /// The place of the child that has the entry, or would have it.
     #[inline]
     pub(super) fn child_for(&self, entry: &[u8]) -> usize {
+        // On every visit, so that they stay in the cache as the heads do.
+        prefetch::elements(&self.children);
         match self.separators.find(entry) {
             Ok(equal) => equal + 1,
             Err(above) => above,

@@ -1,12 +1,13 @@
 //! Removal, and the merges it causes.
 //!
-//! A node that gets below a quarter of its limits is merged with a neighbor under the same parent
+//! A leaf that gets below three eighths of its limit of entries (its page keeps the room of all), and an
+//! inner node below a quarter of its limits, is merged with a neighbor under the same parent
 //! if the two fit in three quarters, so that a merge is not followed by a split. An empty node
 //! always goes.
 
 use super::Tree;
-use super::arena::NONE;
-use super::node::Step;
+use super::inners::NONE;
+use super::node::{Leaf, Step};
 use super::page::Page;
 
 impl Tree {
@@ -17,12 +18,12 @@ impl Tree {
         self.leaves.change(leaf, |leaf| leaf.page.remove(at));
         self.len -= 1;
         if self.len == 0 {
-            // The arenas give their memory back too.
+            // Inner nodes give their memory back too.
             *self = Tree::with_limits(self.limits);
             return true;
         }
         let page = &self.leaves[leaf].page;
-        let sparse = page.len() < self.limits.leaf_entries / 4
+        let sparse = page.len() < self.limits.leaf_entries * 3 / 8
             && page.used_bytes() < self.limits.leaf_bytes / 4;
         if self.height > 0 && (sparse || page.len() == 0) {
             self.merge_leaf(entry);
@@ -63,12 +64,32 @@ impl Tree {
 
     /// Frees a leaf and links its neighbors.
     fn unlink(&mut self, number: u32) {
-        let leaf = self.leaves.take(number);
-        if leaf.previous != NONE {
-            self.leaves.change(leaf.previous, |previous| previous.next = leaf.next);
+        let Leaf { previous, next, .. } = self.leaves[number];
+        self.link(previous, next);
+        self.leaves.remove(number);
+        if self.leaves.len() > number as usize {
+            self.renumber(number);
         }
-        if leaf.next != NONE {
-            self.leaves.change(leaf.next, |next| next.previous = leaf.previous);
+    }
+
+    /// Makes two leaves neighbors.
+    fn link(&mut self, left: u32, right: u32) {
+        if left != NONE {
+            self.leaves.change(left, |left| left.next = right);
+        }
+        if right != NONE {
+            self.leaves.change(right, |right| right.previous = left);
+        }
+    }
+
+    /// Tells those who know a leaf by its old number its new one.
+    fn renumber(&mut self, number: u32) {
+        let Leaf { page, previous, next } = &self.leaves[number];
+        let (previous, next, entry) = (*previous, *next, page.entry(0));
+        self.link(previous, number);
+        self.link(number, next);
+        if let Some(Step { inner, child }) = self.path_to(&entry).0.pop() {
+            self.inners.change(inner, |inner| inner.children[child] = number);
         }
     }
 
@@ -126,6 +147,6 @@ fn neighbors(place: usize, children: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The bytes of the union of two pages, an upper bound: as if neither had a prefix.
-fn joined_bytes<const WORDS: usize>(left: &Page<WORDS>, right: &Page<WORDS>) -> usize {
+fn joined_bytes<const N: usize, const W: usize>(left: &Page<N, W>, right: &Page<N, W>) -> usize {
     [left, right].iter().map(|page| page.used_bytes() + page.len() * page.prefix_len()).sum()
 }

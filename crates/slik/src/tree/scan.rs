@@ -2,8 +2,9 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use super::arena::NONE;
-use super::page::{HEAD, Page, WORD};
+use super::inners::NONE;
+use super::node::Entries;
+use super::page::HEAD;
 use super::{Direction, Tree};
 
 /// Entries up to this many bytes are put together on the stack.
@@ -41,14 +42,21 @@ impl Tree {
             Bound::Included(entry) | Bound::Excluded(entry) => &self.leaves[self.leaf_of(entry)],
             Bound::Unbounded => &self.leaves[self.first_leaf()],
         };
-        if let Bound::Included(entry) | Bound::Excluded(entry) = from
-            && let Some(first) = leaf.page.guess(entry)
-        {
-            soon(leaf.page.word(first));
-        }
-        let mut at = before_lower(&leaf.page, from);
+        let page = &leaf.page;
+        let foreseen = |place: usize| {
+            if place < page.len() {
+                soon(page.word(place));
+            }
+        };
+        let mut at = match from {
+            Bound::Included(entry) => page.find_soon(entry, foreseen).unwrap_or_else(|at| at),
+            Bound::Excluded(entry) => {
+                page.find_soon(entry, foreseen).map_or_else(|at| at, |at| at + 1)
+            }
+            Bound::Unbounded => 0,
+        };
         loop {
-            let end = before_upper(&leaf.page, to);
+            let end = at + count_to_upper(&leaf.page, at, to);
             buffer.begin(&leaf.page);
             for place in at..end {
                 visit(buffer.entry(&leaf.page, place), leaf.page.word(place))?;
@@ -90,7 +98,7 @@ impl Tree {
 
 /// How many entries of the page are below a range with this lower bound.
 #[inline]
-fn before_lower(page: &Page<WORD>, from: Bound<&[u8]>) -> usize {
+fn before_lower(page: &Entries, from: Bound<&[u8]>) -> usize {
     match from {
         Bound::Included(entry) => below(page, entry),
         Bound::Excluded(entry) => not_above(page, entry),
@@ -98,9 +106,19 @@ fn before_lower(page: &Page<WORD>, from: Bound<&[u8]>) -> usize {
     }
 }
 
+/// How many entries of the page, from one on, are below the end of a range with this upper bound.
+#[inline]
+fn count_to_upper(page: &Entries, at: usize, to: Bound<&[u8]>) -> usize {
+    match to {
+        Bound::Included(entry) => page.count_to(at, entry, true),
+        Bound::Excluded(entry) => page.count_to(at, entry, false),
+        Bound::Unbounded => page.len() - at,
+    }
+}
+
 /// How many entries of the page are below the end of a range with this upper bound.
 #[inline]
-fn before_upper(page: &Page<WORD>, to: Bound<&[u8]>) -> usize {
+fn before_upper(page: &Entries, to: Bound<&[u8]>) -> usize {
     match to {
         Bound::Included(entry) => not_above(page, entry),
         Bound::Excluded(entry) => below(page, entry),
@@ -109,12 +127,12 @@ fn before_upper(page: &Page<WORD>, to: Bound<&[u8]>) -> usize {
 }
 
 #[inline]
-fn below(page: &Page<WORD>, entry: &[u8]) -> usize {
+fn below(page: &Entries, entry: &[u8]) -> usize {
     page.find(entry).unwrap_or_else(|place| place)
 }
 
 #[inline]
-fn not_above(page: &Page<WORD>, entry: &[u8]) -> usize {
+fn not_above(page: &Entries, entry: &[u8]) -> usize {
     page.find(entry).map_or_else(|place| place, |place| place + 1)
 }
 
@@ -132,7 +150,7 @@ impl Buffer {
 
     /// Makes ready for the entries of a page.
     #[inline]
-    fn begin(&mut self, page: &Page<WORD>) {
+    fn begin(&mut self, page: &Entries) {
         if page.prefix_len() + HEAD <= SHORT {
             self.short[..page.prefix_len()].copy_from_slice(page.prefix());
         }
@@ -140,7 +158,7 @@ impl Buffer {
 
     /// An entry of the page that the buffer was made ready for.
     #[inline]
-    fn entry(&mut self, page: &Page<WORD>, at: usize) -> &[u8] {
+    fn entry(&mut self, page: &Entries, at: usize) -> &[u8] {
         let piece = page.piece(at);
         let head_at = page.prefix_len();
         let tail_at = head_at + HEAD;
