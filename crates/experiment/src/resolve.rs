@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use assay_measure::pacing::Arrivals;
 use assay_model::{Feature, OperationKind, Support};
-use assay_workload::CoreWorkload;
+use assay_workload::{CoreWorkload, LookupRange};
 
 use crate::{
     extent::{Extent, Time},
@@ -257,6 +257,12 @@ fn why_unsupported(cell: &Cell) -> Option<String> {
             return Some(format!("{}: {why}", kind.name()));
         }
     }
+    if cell.parameters.operation_kinds().contains(&OperationKind::Lookup)
+        && cell.parameters.lookup_range != LookupRange::Point
+        && let Support::Unsupported(why) = capabilities.support(Feature::LookupRanges)
+    {
+        return Some(format!("lookups of a range: {why}"));
+    }
     if cell.parameters.index_count > 0
         && let Support::Unsupported(why) = capabilities.support(Feature::Indexes)
     {
@@ -441,5 +447,27 @@ mod tests {
         let cell = &plan.cells[0];
         assert_eq!((cell.workload.as_str(), cell.parameters.field_count), ("wide", 200));
         assert!(cell.parameters.operation_kinds().contains(&OperationKind::ReadModifyWrite));
+    }
+
+    #[test]
+    fn lookups_of_a_range_are_refused_where_there_are_those_of_one_value_only() {
+        for (range, refused) in [("point", [false, false]), ("from", [true, false])] {
+            let plan = plan(&format!(
+                "systems = [\"aerospike\", \"sqlite\"]\n\
+                 [[workloads]]\n\
+                 name = \"lookup\"\n\
+                 [workloads.with]\n\
+                 index_count = 1\n\
+                 read_proportion = 0.0\n\
+                 lookup_proportion = 1.0\n\
+                 lookup_range = \"{range}\"\n"
+            ))
+            .unwrap();
+            let why: Vec<_> = plan.cells.iter().map(|cell| cell.unsupported.as_deref()).collect();
+            assert_eq!(why.iter().map(Option::is_some).collect::<Vec<_>>(), refused, "{why:?}");
+            let told =
+                |why: &str| why.starts_with("lookups of a range: ") && why.contains("hashes");
+            assert!(why[0].is_none_or(told), "{why:?}");
+        }
     }
 }

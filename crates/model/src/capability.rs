@@ -12,6 +12,8 @@ pub enum Support {
     Native,
     /// The driver does it with other commands; the text says how, and stands in every report.
     Emulated(&'static str),
+    /// The system does the simplest of it itself, and no more: the text says what it cannot, and why.
+    InPart(&'static str),
     /// The system cannot; the text says why, and stands in every report.
     Unsupported(&'static str),
 }
@@ -26,6 +28,8 @@ pub enum Feature {
     Operation(OperationKind),
     /// Secondary indexes, kept up with every write.
     Indexes,
+    /// Lookups of more than one value: of a range, or from a value on.
+    LookupRanges,
     /// Counting the records, for the check after a run.
     Count,
     /// A durability level.
@@ -37,7 +41,8 @@ pub enum Feature {
 pub struct Capabilities {
     /// Range scans in key order.
     pub scan: Support,
-    /// Secondary indexes on fields, kept up with every write, and lookups in their order.
+    /// Secondary indexes on fields, kept up with every write, and lookups in their order; in part: lookups
+    /// of one value.
     pub lookup: Support,
     /// Counting all records.
     pub count: Support,
@@ -69,6 +74,10 @@ impl Capabilities {
         match feature {
             Feature::Operation(OperationKind::Scan) => self.scan.clone(),
             Feature::Operation(OperationKind::Lookup) | Feature::Indexes => self.lookup.clone(),
+            Feature::LookupRanges => match self.lookup.clone() {
+                Support::InPart(why) => Support::Unsupported(why),
+                other => other,
+            },
             Feature::Operation(OperationKind::Delete) => self.delete.clone(),
             Feature::Operation(_) => Support::Native,
             Feature::Count => self.count.clone(),
@@ -108,5 +117,17 @@ mod tests {
         };
         assert_eq!(logged.nearest_durability(Durability::None), Durability::Buffered);
         assert_eq!(logged.support(Feature::Durability(Durability::Synced)), Support::Native);
+    }
+
+    #[test]
+    fn who_looks_up_one_value_need_not_look_up_ranges() {
+        let lookup = Support::InPart("hashes have no order");
+        let hashed = Capabilities { lookup: lookup.clone(), ..Capabilities::IN_MEMORY };
+        assert_eq!(hashed.support(Feature::Operation(OperationKind::Lookup)), lookup);
+        assert_eq!(hashed.support(Feature::Indexes), lookup);
+        let refused = Support::Unsupported("hashes have no order");
+        assert_eq!(hashed.support(Feature::LookupRanges), refused);
+        let sorted = Capabilities { lookup: Support::Native, ..Capabilities::IN_MEMORY };
+        assert_eq!(sorted.support(Feature::LookupRanges), Support::Native);
     }
 }

@@ -1,6 +1,7 @@
 //! Asking a server whether it is ready, and whether it is the one that was started: on a port that
 //! was free a moment ago, somebody else may answer.
 
+mod aerospike;
 pub(crate) mod cassandra;
 mod voltdb;
 
@@ -55,6 +56,8 @@ pub(crate) enum Probe {
     Cassandra,
     /// A login, and a question for the folder of its data.
     Voltdb,
+    /// A question for the name of its cluster.
+    Aerospike,
 }
 
 /// What an attempt found.
@@ -79,6 +82,7 @@ impl Probe {
             Probe::Mongodb => ask_mongodb(stream, pid),
             Probe::Cassandra => cassandra::ask(stream, data),
             Probe::Voltdb => voltdb::ask(stream, data),
+            Probe::Aerospike => aerospike::ask(stream, data),
         });
         asked.unwrap_or_else(|error| Readiness::NotYet(error.to_string()))
     }
@@ -336,7 +340,7 @@ mod tests {
     use super::*;
 
     /// A listener that answers the first bytes of its first client with each of `replies`.
-    fn answering(replies: &'static [&'static [u8]]) -> Address {
+    pub(super) fn answering(replies: &'static [&'static [u8]]) -> Address {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
         thread::spawn(move || {
@@ -449,6 +453,7 @@ mod tests {
             Probe::Mysql,
             Probe::Mongodb,
             Probe::Cassandra,
+            Probe::Aerospike,
         ] {
             let readiness = probe.attempt(&nobody, 42, Path::new("/nonexistent"));
             assert!(matches!(readiness, Readiness::NotYet(_)), "{readiness:?}");

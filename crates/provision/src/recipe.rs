@@ -17,8 +17,8 @@ use crate::{
     python::Program,
     ready::Probe,
     recipes::{
-        cassandra, hyper, memcached, monetdb, mongodb, mysql, postgres, redis, redis_cluster,
-        redis_instances, voltdb,
+        aerospike, cassandra, hyper, memcached, monetdb, mongodb, mysql, postgres, redis,
+        redis_cluster, redis_instances, voltdb,
     },
     warden::protocol::StopSignal,
 };
@@ -39,6 +39,7 @@ pub static RECIPES: &[&Recipe] = &[
     &mysql::MYSQL,
     &mongodb::MONGODB,
     &mongodb::SECANTUSDB,
+    &aerospike::AEROSPIKE,
     &cassandra::CASSANDRA,
     &voltdb::VOLTDB,
 ];

@@ -17,7 +17,7 @@ mod table;
 
 use std::fmt;
 
-use assay_model::{Capabilities, Schema, Support};
+use assay_model::{Capabilities, Feature, Schema, Support};
 use thiserror::Error;
 
 use crate::System;
@@ -46,6 +46,10 @@ pub struct Subject<'a> {
 impl Subject<'_> {
     fn can_look_up(&self) -> bool {
         !matches!(self.capabilities.lookup, Support::Unsupported(_))
+    }
+
+    fn can_look_up_ranges(&self) -> bool {
+        !matches!(self.capabilities.support(Feature::LookupRanges), Support::Unsupported(_))
     }
 }
 
@@ -127,6 +131,7 @@ const CHECKS_OF_INDEXES: &[Check] = &[
     ("lookups agree with the model whatever is written", lookups::sequences),
     ("what the loader added is in the indexes", lookups::loaded),
     ("concurrent updates leave one entry a record", lookups::contended_updates),
+    ("lookups of ranges are done or refused, as declared", lookups::ranges_refused),
     ("a removed table leaves nothing", table::removal),
 ];
 

@@ -1,6 +1,10 @@
 //! Clients allocate nothing once their buffers have grown: codecs neither when they encode nor when
 //! they decode, sessions of a foreign library nothing beside it.
 
+#[allow(dead_code, reason = "these tests take a part of what others share")]
+#[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
+#[path = "aerospike/server.rs"]
+mod aerospike;
 #[path = "common/attached.rs"]
 mod attached;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
@@ -44,7 +48,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_model::{Answer, FieldValue, Fields, Operation, Outcome, Schema, Support};
+use assay_model::{Answer, Feature, FieldValue, Fields, Operation, Outcome, Schema, Support};
 use assay_systems::{Client, Step, System, Target, WireClient};
 use attached::attached;
 use common::Candidate;
@@ -151,7 +155,9 @@ fn allocates_nothing(driver: &'static str, layout: &'static str, indexes: usize,
     let values: Vec<FieldValue<'_>> =
         (0..10).map(|field| FieldValue { field, bytes: &value }).collect();
     let keys: Vec<String> = (0..40).map(|at| format!("user{at:08}")).collect();
-    let scans = !matches!(candidate.capabilities().scan, Support::Unsupported(_));
+    let can = candidate.capabilities();
+    let scans = !matches!(can.scan, Support::Unsupported(_));
+    let ranges = !matches!(can.support(Feature::LookupRanges), Support::Unsupported(_));
     let mut run = client(&*system);
     let mut round = || {
         for key in &keys {
@@ -169,7 +175,9 @@ fn allocates_nothing(driver: &'static str, layout: &'static str, indexes: usize,
                 done(Operation::Scan { start: b"user", limit: 30, fields: Fields::All });
             }
             for fields in [Fields::All, Fields::One(3)].into_iter().filter(|_| indexes > 0) {
-                done(Operation::Lookup { field: 1, from: b"", to: None, limit: 30, fields });
+                if ranges {
+                    done(Operation::Lookup { field: 1, from: b"", to: None, limit: 30, fields });
+                }
                 done(Operation::Lookup {
                     field: 1,
                     from: &value,
@@ -307,8 +315,14 @@ fn the_riak_codec_allocates_nothing_in_the_steady_state() {
 
 #[test]
 fn the_aerospike_codec_allocates_nothing_in_the_steady_state() {
-    let Some(endpoint) = attached("aerospike") else { return };
-    allocates_nothing("aerospike", "bins", 0, Target::Server(endpoint));
+    for nodes in [1, 3] {
+        let Some(server) = aerospike::Server::cluster(nodes, aerospike::Storage::Memory) else {
+            return;
+        };
+        for indexes in [0, 2] {
+            allocates_nothing("aerospike", "bins", indexes, server.target());
+        }
+    }
 }
 
 #[test]

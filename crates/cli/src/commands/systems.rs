@@ -122,12 +122,16 @@ impl Found {
         for layout in driver.layouts {
             writeln!(out, "\n  layout {}:{}: {}", driver.name, layout.name, layout.summary)?;
             let can = (driver.capabilities)(layout.name);
-            for (what, support) in
-                [("scans", &can.scan), ("deletes", &can.delete), ("counting", &can.count)]
-            {
+            for (what, support) in [
+                ("scans", &can.scan),
+                ("lookups", &can.lookup),
+                ("deletes", &can.delete),
+                ("counting", &can.count),
+            ] {
                 match support {
                     Support::Native => writeln!(out, "    {what}: yes")?,
                     Support::Emulated(how) => writeln!(out, "    {what}: by the driver: {how}")?,
+                    Support::InPart(what_not) => writeln!(out, "    {what}: in part: {what_not}")?,
                     Support::Unsupported(why) => writeln!(out, "    {what}: no: {why}")?,
                 }
             }

@@ -1,5 +1,6 @@
 //! The recipes, a module a family of products.
 
+pub(crate) mod aerospike;
 pub(crate) mod cassandra;
 pub(crate) mod duckdb;
 pub(crate) mod hyper;

@@ -76,6 +76,9 @@ pub fn what_no_registry_has_says_where_it_can_be_had() {
     let place = place();
     let words = failing_fetch("mongodb", place.path(), &[("PATH", "/nonexistent")]);
     assert!(words.contains("mongodb.com") && words.contains("ASSAY_MONGODB_BINARY"), "{words}");
+    let nowhere = [("PATH", "/nonexistent"), ("ASSAY_AEROSPIKE_BINARY", "")];
+    let words = failing_fetch("aerospike", place.path(), &nowhere);
+    assert!(words.contains("aerospike.com") && words.contains("ASSAY_AEROSPIKE_BINARY"), "{words}");
     assert_eq!(entries(place.path()), Vec::<std::path::PathBuf>::new());
 }
 

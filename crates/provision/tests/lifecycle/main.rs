@@ -36,6 +36,7 @@ const TESTS: &[(&str, fn())] = &[
     ("valkey_keeps_its_durability_level", starts::valkey_keeps_its_durability_level),
     ("postgres_keeps_its_durability_level", starts::postgres_keeps_its_durability_level),
     ("mariadb_keeps_its_durability_level", starts::mariadb_keeps_its_durability_level),
+    ("aerospike_keeps_its_durability_level", starts::aerospike_keeps_its_durability_level),
     (
         "monetdb_has_files_where_its_level_promises_them",
         starts::monetdb_has_files_where_its_level_promises_them,

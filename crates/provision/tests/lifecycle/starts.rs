@@ -146,15 +146,48 @@ pub fn monetdb_has_files_where_its_level_promises_them() {
     assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
 }
 
+pub fn aerospike_keeps_its_durability_level() {
+    let Some(installed) = installed("aerospike") else { return };
+    let place = place();
+    for (durability, engine) in [(Durability::None, "memory"), (Durability::Buffered, "device")] {
+        let mut launch = launch(&installed, place.path());
+        launch.durability = durability;
+        launch.settings.insert("data_size".into(), "512M".into());
+        launch.settings.insert("namespace.default-ttl".into(), "0".into());
+        if durability == Durability::Buffered {
+            launch.settings.insert("storage-engine.flush-max-ms".into(), "700".into());
+        }
+        let server = start(launch);
+        let request = b"\x02\x01\0\0\0\0\0\x0fnamespace/test\n";
+        let told = ask(&mut *connect(&server), request, b"\n");
+        for word in [&format!("storage-engine={engine};"), ";replication-factor=1;"] {
+            assert!(told.contains(word), "{word}: {told}");
+        }
+        let on_disk = server.data_dir().join("records.dat").is_file();
+        assert_eq!(on_disk, engine == "device", "{durability}");
+        assert_eq!(told.contains("flush-max-ms=700"), on_disk);
+        server.stop().expect("it stops");
+    }
+    let mut synced = launch(&installed, place.path());
+    synced.durability = Durability::Synced;
+    let error = refused(synced);
+    assert!(error.to_string().contains("use buffered"), "{error}");
+    for (name, value) in [("storage-engine.commit-to-device", "true"), ("cluster_name", "other")] {
+        let error = refused(with_setting(&installed, place.path(), name, value));
+        assert!(matches!(error, StartError::Setting { .. }), "{error}");
+    }
+    assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
+}
+
 pub fn a_setting_that_a_server_does_not_know_stops_it_and_is_named() {
-    for name in ["hyper", "monetdb"] {
+    for name in ["hyper", "monetdb", "aerospike"] {
         let Some(installed) = installed(name) else { continue };
         let place = place();
         let mut launch = launch(&installed, place.path());
         launch.settings.insert("no_such_thing".into(), "1".into());
         let error = assay_provision::start(launch).expect_err("it knows its settings");
         let StartError::Exited { log, .. } = &error else { panic!("{error}") };
-        assert!(log.iter().any(|line| line.contains("no_such_thing")), "{error}");
+        assert!(log.iter().any(|line| line.replace('-', "_").contains("no_such_thing")), "{error}");
         assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
     }
 }

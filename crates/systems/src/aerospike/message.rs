@@ -1,4 +1,5 @@
-//! The wire format: info requests, and messages about one record. No I/O.
+//! The wire format: info requests, and messages about one record. No I/O. [`query`](super::query) is the
+//! messages about several.
 //!
 //! Source: Aerospike's published wire protocol (`proto` header of 8 bytes, `as_msg` of 22 bytes, then
 //! fields and operations), big-endian throughout.
@@ -9,17 +10,17 @@ use ripemd::{Digest, Ripemd160};
 pub(super) type RecordId = [u8; 20];
 
 /// The kind of a value that is bytes.
-const BLOB: u8 = 4;
+pub(super) const BLOB: u8 = 4;
 const VERSION: u8 = 2;
 const INFO: u8 = 1;
 const MESSAGE: u8 = 3;
 const PROTO_BYTES: usize = 8;
-const HEADER_BYTES: usize = 22;
+pub(super) const HEADER_BYTES: usize = 22;
 
 /// The greatest reply that is believed: a server sends at most 128 MiB.
 const MAX_REPLY: usize = 128 << 20;
 
-const READ: u8 = 1;
+pub(super) const READ: u8 = 1;
 const READ_ALL: u8 = 1 << 1;
 const WRITE: u8 = 1;
 const DELETE: u8 = 1 << 1;
@@ -33,6 +34,7 @@ const NEVER_EXPIRES: u32 = u32::MAX;
 
 const FIELD_NAMESPACE: u8 = 0;
 const FIELD_SET: u8 = 1;
+pub(super) const FIELD_KEY: u8 = 2;
 const FIELD_DIGEST: u8 = 4;
 const OPERATION_READ: u8 = 1;
 const OPERATION_WRITE: u8 = 2;
@@ -60,6 +62,15 @@ pub(super) fn id(set: &[u8], key: &[u8]) -> RecordId {
     hash.finalize().into()
 }
 
+/// The partition of the record that a request is about, whose fields begin with `place`: the lower 12 bits of
+/// the first two bytes of its id, the lower of these first.
+pub(super) fn partition(request: &[u8], place: &[u8]) -> Option<u16> {
+    // Its length and its kind come before the id.
+    let id = request.get(PROTO_BYTES + HEADER_BYTES + place.len() + 5..)?;
+    let [low, high, ..] = *id else { return None };
+    Some(u16::from_le_bytes([low, high]) & 0xfff)
+}
+
 /// A request about one record, which is being appended.
 pub(super) struct Request<'a> {
     out: &'a mut Vec<u8>,
@@ -67,12 +78,14 @@ pub(super) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Begins one; `fields` are the encoded namespace and set, and `operations` follow.
+    /// Begins one; `place` is the encoded namespace and set, `kept_key` the key if the server is to keep
+    /// it, and `operations` follow.
     pub(super) fn begin(
         action: Action,
         master_only: bool,
-        fields: &[u8],
+        place: &[u8],
         id: &RecordId,
+        kept_key: Option<&[u8]>,
         operations: u16,
         out: &'a mut Vec<u8>,
     ) -> Request<'a> {
@@ -86,20 +99,49 @@ impl<'a> Request<'a> {
         };
         let writes = info2 & WRITE != 0;
         let commit = if master_only && writes { COMMIT_MASTER } else { 0 };
+        let flags = [info1, info2, info3 | commit];
+        let fields = 3 + u16::from(kept_key.is_some());
+        let expires = if writes { NEVER_EXPIRES } else { 0 };
+        let request = Request::headed(flags, expires, fields, operations, out);
+        request.out.extend_from_slice(place);
+        field(FIELD_DIGEST, id, request.out);
+        if let Some(key) = kept_key {
+            field_of(FIELD_KEY, &[&[BLOB], key], request.out);
+        }
+        request
+    }
+
+    /// Begins one with its flags and how many fields and operations follow.
+    pub(super) fn headed(
+        flags: [u8; 3],
+        expires: u32,
+        fields: u16,
+        operations: u16,
+        out: &'a mut Vec<u8>,
+    ) -> Request<'a> {
         let start = out.len();
+        let [info1, info2, info3] = flags;
         out.extend_from_slice(&[VERSION, MESSAGE, 0, 0, 0, 0, 0, 0]);
-        out.extend_from_slice(&[HEADER_BYTES as u8, info1, info2, info3 | commit, 0, 0]);
+        out.extend_from_slice(&[HEADER_BYTES as u8, info1, info2, info3, 0, 0]);
         let generation = 0u32;
         out.extend_from_slice(&generation.to_be_bytes());
-        out.extend_from_slice(&if writes { NEVER_EXPIRES } else { 0 }.to_be_bytes());
+        out.extend_from_slice(&expires.to_be_bytes());
         // The server's own limit, as the client has one too.
         let timeout_ms = 0u32;
         out.extend_from_slice(&timeout_ms.to_be_bytes());
-        out.extend_from_slice(&3u16.to_be_bytes());
+        out.extend_from_slice(&fields.to_be_bytes());
         out.extend_from_slice(&operations.to_be_bytes());
-        out.extend_from_slice(fields);
-        field(FIELD_DIGEST, id, out);
         Request { out, start }
+    }
+
+    /// Appends fields that are encoded.
+    pub(super) fn fields(&mut self, encoded: &[u8]) {
+        self.out.extend_from_slice(encoded);
+    }
+
+    /// Appends a field of these parts.
+    pub(super) fn field(&mut self, kind: u8, parts: &[&[u8]]) {
+        field_of(kind, parts, self.out);
     }
 
     /// Appends the reading of a bin.
@@ -139,10 +181,15 @@ pub(super) fn place(namespace: &[u8], set: &[u8]) -> Vec<u8> {
     out
 }
 
-fn field(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&(bytes.len() as u32 + 1).to_be_bytes());
+pub(super) fn field(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
+    field_of(kind, &[bytes], out);
+}
+
+fn field_of(kind: u8, parts: &[&[u8]], out: &mut Vec<u8>) {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    out.extend_from_slice(&(length as u32 + 1).to_be_bytes());
     out.push(kind);
-    out.extend_from_slice(bytes);
+    parts.iter().for_each(|part| out.extend_from_slice(part));
 }
 
 /// Appends an info request of commands, each ended by a line feed.
@@ -158,11 +205,23 @@ pub(super) fn info(commands: &str, out: &mut Vec<u8>) {
 pub(super) enum Reply<'a> {
     /// To an info request: lines of a command and its answer, parted by a tab.
     Info(&'a [u8]),
-    /// To a message: the result code, and the bins if there are any.
-    Record { code: u8, bins: Bins<'a> },
+    /// To messages: one or, to a query, several.
+    Messages(&'a [u8]),
 }
 
-/// The bins of a reply.
+/// One message of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Message<'a> {
+    /// The result; 0 if all is well.
+    pub(super) code: u8,
+    /// The third byte of flags.
+    pub(super) info3: u8,
+    /// The key, if the server keeps it and tells it.
+    pub(super) key: Option<&'a [u8]>,
+    pub(super) bins: Bins<'a>,
+}
+
+/// The bins of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bins<'a> {
     left: u16,
@@ -181,22 +240,32 @@ pub(super) fn reply(input: &[u8]) -> Result<Option<(Reply<'_>, usize)>, &'static
     let length = usize::try_from(length).ok().filter(|length| *length <= MAX_REPLY);
     let length = length.ok_or("a reply that is too long")?;
     let Some(body) = rest.get(..length) else { return Ok(None) };
-    let reply = if kind == INFO { Reply::Info(body) } else { record(body).ok_or(SHORT)? };
+    let reply = if kind == INFO { Reply::Info(body) } else { Reply::Messages(body) };
     Ok(Some((reply, PROTO_BYTES + length)))
 }
 
 const SHORT: &str = "a message that is shorter than it says";
 
-fn record(body: &[u8]) -> Option<Reply<'_>> {
-    let (header, mut rest) = body.split_first_chunk::<HEADER_BYTES>()?;
+/// The first of `messages`, and what follows it.
+pub(super) fn first(messages: &[u8]) -> Result<(Message<'_>, &[u8]), &'static str> {
+    let (header, mut rest) = messages.split_first_chunk::<HEADER_BYTES>().ok_or(SHORT)?;
     if usize::from(header[0]) != HEADER_BYTES {
-        return None;
+        return Err("a message with another header");
     }
     let number = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    let mut key = None;
     for _ in 0..number(18) {
-        rest = sized(rest)?.1;
+        let (field, behind) = sized(rest).ok_or(SHORT)?;
+        if let [FIELD_KEY, BLOB, kept @ ..] = field {
+            key = Some(kept);
+        }
+        rest = behind;
     }
-    Some(Reply::Record { code: header[5], bins: Bins { left: number(20), rest } })
+    let bins = Bins { left: number(20), rest };
+    for _ in 0..bins.left {
+        rest = sized(rest).ok_or(SHORT)?.1;
+    }
+    Ok((Message { code: header[5], info3: header[3], key, bins }, rest))
 }
 
 /// What stands behind its length in four bytes, and what follows it.
@@ -246,7 +315,8 @@ mod tests {
     fn a_request_is_as_the_protocol_has_it() {
         let mut out = Vec::new();
         let fields = place(b"test", b"s");
-        let mut request = Request::begin(Action::Update, true, &fields, &[7; 20], 1, &mut out);
+        let mut request =
+            Request::begin(Action::Update, true, &fields, &[7; 20], None, 1, &mut out);
         request.write(b"f", b"v1");
         request.end();
         let expected = [
@@ -263,6 +333,8 @@ mod tests {
         ]
         .concat();
         assert_eq!(out, expected);
+        assert_eq!(partition(&out, &fields), Some(0x707));
+        assert_eq!(partition(b"", &fields), None);
     }
 
     #[test]
@@ -277,25 +349,32 @@ mod tests {
                 assert_eq!(reply(&input[..end]), Ok(None), "cut at {end}");
             }
         }
-        let Ok(Some((Reply::Record { code: 0, bins }, _))) = reply(&found) else {
-            panic!("a record");
-        };
+        let message = only(&found).unwrap();
+        assert_eq!((message.code, message.key), (0, Some(&b"k"[..])));
         let mut seen = Vec::new();
-        let taken = bins.read(|name, value| {
+        let taken = message.bins.read(|name, value| {
             seen.push((name, value));
             Ok(())
         });
         assert_eq!((taken, seen), (Ok(()), vec![(&b"f"[..], &b"v1"[..])]));
     }
 
-    pub(in crate::aerospike) fn record_reply(code: u8, bins: &[(&[u8], u8, &[u8])]) -> Vec<u8> {
+    /// The only message of a reply.
+    fn only(input: &[u8]) -> Result<Message<'_>, &'static str> {
+        let Some((Reply::Messages(messages), _)) = reply(input)? else { return Err("no messages") };
+        let (message, rest) = first(messages)?;
+        if rest.is_empty() { Ok(message) } else { Err("several") }
+    }
+
+    fn record_reply(code: u8, bins: &[(&[u8], u8, &[u8])]) -> Vec<u8> {
         let mut out =
             vec![VERSION, MESSAGE, 0, 0, 0, 0, 0, 0, HEADER_BYTES as u8, 0, 0, 0, 0, code];
         out.extend_from_slice(&[0; 12]);
-        // One field, to be passed over.
-        out.extend_from_slice(&1u16.to_be_bytes());
+        // One field to be passed over, and the key.
+        out.extend_from_slice(&2u16.to_be_bytes());
         out.extend_from_slice(&(bins.len() as u16).to_be_bytes());
         field(FIELD_NAMESPACE, b"test", &mut out);
+        field(FIELD_KEY, b"\x04k", &mut out);
         for (name, kind, value) in bins {
             let mut request = Request { out: &mut out, start: 0 };
             request.operation(OPERATION_READ, *kind, name, value);
@@ -312,11 +391,10 @@ mod tests {
             &[2, 3, 0, 0, 0, 0, 0, 1, 22],
             &[2, 3, 255, 255, 255, 255, 255, 255],
         ] {
-            assert!(reply(input).is_err(), "{input:?}");
+            assert!(only(input).is_err(), "{input:?}");
         }
         let text = record_reply(0, &[(b"f", 3, b"text")]);
-        let Ok(Some((Reply::Record { bins, .. }, _))) = reply(&text) else { panic!("a record") };
-        assert!(bins.read(|_, _| Ok(())).is_err());
+        assert!(only(&text).unwrap().bins.read(|_, _| Ok(())).is_err());
     }
 
     proptest! {
@@ -325,8 +403,8 @@ mod tests {
             &b""[..], &[2, 3, 0, 0, 0, 0, 0, 40, 22], &[2, 1, 0, 0, 0, 0, 0, 2]
         ])) {
             let input = [begin, &bytes].concat();
-            if let Ok(Some((Reply::Record { bins, .. }, _))) = reply(&input) {
-                let _ = bins.read(|_, _| Ok(()));
+            if let Ok(message) = only(&input) {
+                let _ = message.bins.read(|_, _| Ok(()));
             }
         }
     }

@@ -7,18 +7,25 @@
 //! update of any bins that fails on a missing key (`UPDATE_ONLY`), a delete.
 //!
 //! Records lie in the order of their digests, so there are no scans in the order of keys; the binding
-//! of YCSB has none either. Secondary indexes answer for whole numbers, or equality of strings, in no
-//! order, so there are no lookups.
+//! of YCSB has none either. A secondary index has the hashes of a bin's values, so there are lookups of
+//! one value, and none of ranges ([`query`]). Their answers have no keys but those that the server keeps, so a
+//! table with indexes has it keep them.
 //!
-//! One node is spoken to, which must be alone: in a cluster each record is asked for at the node that
-//! has its partition.
+//! A node that is alone is spoken to on one socket a client. In a cluster, each record is asked for at the node
+//! that has its partition ([`partitions`], [`router`]), and the map of these is kept up to date ([`cluster`]).
 
+mod cluster;
 mod codec;
 #[cfg(test)]
 mod codec_tests;
 mod connection;
 mod loader;
 mod message;
+mod partitions;
+mod query;
+mod router;
+#[cfg(test)]
+mod router_tests;
 mod system;
 mod table;
 
@@ -32,10 +39,11 @@ use crate::{
 /// The registry line.
 pub static DRIVER: Driver = Driver {
     name: "aerospike",
-    summary: "Aerospike over its own protocol, one node",
+    summary: "Aerospike over its own protocol, a socket a client to each node",
     layouts: &[Layout {
         name: "bins",
-        summary: "a record in a set, a bin a field; every operation is one message; no scans",
+        summary: "a record in a set, a bin a field; every operation is one message; no scans, \
+                  and lookups of one value",
     }],
     settings: &[
         SettingDoc {
@@ -50,12 +58,7 @@ pub static DRIVER: Driver = Driver {
             summary: "all: a write is acknowledged when its replicas have it; master: before that",
         },
     ],
-    place: Place::Attached {
-        default_port: 3000,
-        next: "install aerospike-server-community (aerospike.com/download), start a node for the \
-               benchmark, and give its address and namespace: \
-               aerospike=aerospike://HOST:3000/test",
-    },
+    place: Place::Server { recipe: "aerospike", default_port: 3000 },
     verified: Verified::ByHand("Aerospike Community Edition 8.1.1.2, built from its public source"),
     cache: None,
     rests: |_| false,
@@ -65,8 +68,10 @@ pub static DRIVER: Driver = Driver {
 
 const NO_SCAN: &str = "Aerospike's records have no order by key";
 
-const NO_INDEX: &str = "Aerospike's secondary indexes answer for numbers, or equality of strings, \
-                        and in no order";
+const NO_RANGES: &str = "Aerospike's secondary indexes of bytes have the hashes of the values: they \
+                         answer for one value, and neither for ranges nor in an order";
+
+const NO_SUCH_INDEX: &str = "the field has no index";
 
 /// The namespace of a server as it is installed.
 const NAMESPACE: &str = "test";
@@ -78,7 +83,7 @@ const MAX_SET_NAME: usize = 63;
 fn capabilities(_layout: &str) -> Capabilities {
     Capabilities {
         scan: Support::Unsupported(NO_SCAN),
-        lookup: Support::Unsupported(NO_INDEX),
+        lookup: Support::InPart(NO_RANGES),
         count: Support::Native,
         delete: Support::Native,
         durability: &[
@@ -164,6 +169,8 @@ fn meaning(code: u8) -> String {
         20 => "no such namespace",
         22 => "forbidden now",
         80 => "not logged in",
+        201 => "no such index",
+        203 => "the index is not whole yet",
         _ => return format!("result code {code}"),
     };
     format!("result code {code}: {words}")

@@ -34,6 +34,26 @@ pub(super) fn refused(subject: &Subject<'_>) -> Verdict {
     probe.expect_record(b"user", Some(&record))
 }
 
+/// Where only lookups of one value are declared, those of several are refused, however they are asked for.
+pub(super) fn ranges_refused(subject: &Subject<'_>) -> Verdict {
+    if subject.can_look_up_ranges() {
+        return Ok(());
+    }
+    let mut probe = Probe::new(subject)?;
+    let mut random = Random::new(29);
+    let record = random.record(subject);
+    probe.insert(b"user", &record)?;
+    let value = record[0].as_slice();
+    let above = [value, b"z"].concat();
+    for to in [None, Some(above.as_slice())] {
+        let asked = Operation::Lookup { field: 0, from: value, to, limit: 1, fields: Fields::All };
+        probe.expect_refusal(&asked)?;
+    }
+    // The client still works.
+    let one = Lookup { field: 0, from: value, to: Some(value), limit: 1, fields: Fields::All };
+    probe.expect_lookup(one, &[(b"user".to_vec(), record.clone())].into())
+}
+
 /// Values of few and many bytes, some of many records, some with the bytes that separators are
 /// made of.
 fn value(random: &mut Random, subject: &Subject<'_>) -> Vec<u8> {
@@ -103,6 +123,7 @@ fn one_step(
                 model.values().nth(random.below(KEYS)).map(|record| &record[usize::from(field)]);
             let from = known.filter(|_| random.below(2) == 0).unwrap_or(&a).clone();
             let to = match random.below(3) {
+                _ if !subject.can_look_up_ranges() => Some(from.as_slice()),
                 0 => None,
                 1 => Some(from.as_slice()),
                 _ => Some(b.as_slice()),
@@ -117,11 +138,18 @@ fn one_step(
     }
 }
 
-/// Every index as a whole, forwards from nothing to no end.
+/// Every index as a whole, forwards from nothing to no end; or value by value, where there are no ranges.
 fn expect_indexes(subject: &Subject<'_>, probe: &mut Probe, model: &Model) -> Verdict {
     for field in 0..subject.schema.index_count() {
         let lookup = Lookup { field, from: b"", to: None, limit: ALL, fields: Fields::All };
-        probe.expect_lookup(lookup, model)?;
+        if subject.can_look_up_ranges() {
+            probe.expect_lookup(lookup, model)?;
+        } else {
+            for record in model.values() {
+                let from = record[usize::from(field)].as_slice();
+                probe.expect_lookup(Lookup { from, to: Some(from), ..lookup }, model)?;
+            }
+        }
         let Some(record) = model.values().next() else { continue };
         let from = record[usize::from(field)].as_slice();
         probe.expect_lookup(Lookup { from, to: Some(from), ..lookup }, model)?;

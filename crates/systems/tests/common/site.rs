@@ -38,6 +38,12 @@ impl Site {
         self.folder.path()
     }
 
+    /// The user and the group that it belongs to, if not those of the test.
+    #[allow(dead_code, reason = "most servers make their files themselves")]
+    pub fn owner(&self) -> Option<(u32, u32)> {
+        self.account.as_ref().map(|account| (account.uid, account.gid))
+    }
+
     /// Where the data goes. The folder is still to be made.
     pub fn data(&self) -> PathBuf {
         self.folder().join("data")
