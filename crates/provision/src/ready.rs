@@ -2,6 +2,7 @@
 //! was free a moment ago, somebody else may answer.
 
 pub(crate) mod cassandra;
+pub(crate) mod riak;
 mod voltdb;
 
 use std::{
@@ -55,6 +56,8 @@ pub(crate) enum Probe {
     Cassandra,
     /// A login, and a question for the folder of its data.
     Voltdb,
+    /// A ping, and the process number in a file that it writes when it serves.
+    Riak,
 }
 
 /// What an attempt found.
@@ -79,6 +82,7 @@ impl Probe {
             Probe::Mongodb => ask_mongodb(stream, pid),
             Probe::Cassandra => cassandra::ask(stream, data),
             Probe::Voltdb => voltdb::ask(stream, data),
+            Probe::Riak => riak::ask(stream, pid, data),
         });
         asked.unwrap_or_else(|error| Readiness::NotYet(error.to_string()))
     }
@@ -449,6 +453,7 @@ mod tests {
             Probe::Mysql,
             Probe::Mongodb,
             Probe::Cassandra,
+            Probe::Riak,
         ] {
             let readiness = probe.attempt(&nobody, 42, Path::new("/nonexistent"));
             assert!(matches!(readiness, Readiness::NotYet(_)), "{readiness:?}");
