@@ -80,7 +80,7 @@ mod tests {
         for (system, size, next) in [
             ("mongodb", "128MiB", "256MiB"),
             ("postgres=postgres://h", "1GiB", "leave the URL out"),
-            ("riak=http://h", "1GiB", "is not known"),
+            ("aerospike=http://h", "1GiB", "is not known"),
         ] {
             let error = plan(&format!("systems = [\"{system}\"]\ncache = \"{size}\"")).unwrap_err();
             assert!(error.starts_with("cache: ") && error.contains(next), "{error}");

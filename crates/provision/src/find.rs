@@ -23,6 +23,7 @@ use crate::{
     java,
     library::Library,
     recipe::{Recipe, Runs},
+    release::Release,
 };
 
 /// How long a program may take to tell its version.
@@ -237,6 +238,11 @@ fn probe(
         return Err("is not a file".to_owned());
     }
     let binary = home_of(recipe, binary);
+    if let Some(missing) =
+        recipe.companions.iter().find(|companion| !binary.with_file_name(companion).is_file())
+    {
+        return Err(format!("lacks the program '{missing}' beside it"));
+    }
     match recipe.runs {
         Runs::Program | Runs::Cluster(_) | Runs::Instances(_) => {}
         Runs::Library => {
@@ -244,11 +250,7 @@ fn probe(
             return probe_beside(recipe, binary, origin);
         }
         Runs::Java(_) => return probe_beside(recipe, binary, origin),
-    }
-    if let Some(missing) =
-        recipe.companions.iter().find(|companion| !binary.with_file_name(companion).is_file())
-    {
-        return Err(format!("lacks the program '{missing}' beside it"));
+        Runs::Release => return probe_release(recipe, binary, origin),
     }
     let finished = run_within(
         Command::new(&binary)
@@ -288,9 +290,23 @@ fn probe_beside(
         .to_owned();
     let library_folders = match recipe.runs {
         Runs::Library => vec![folder],
-        Runs::Program | Runs::Cluster(_) | Runs::Instances(_) | Runs::Java(_) => Vec::new(),
+        _ => Vec::new(),
     };
     Ok(Installed { recipe, version, binary, java: None, origin, library_folders })
+}
+
+/// The same for the script of a release of Erlang/OTP, which is not run either.
+fn probe_release(
+    recipe: &'static Recipe,
+    binary: PathBuf,
+    origin: Origin,
+) -> Result<Installed, String> {
+    let release = Release::of(&binary)?;
+    if (recipe.version_in)(&release.contents()).is_none() {
+        return Err(format!("is of another release, {}, than {}", release.version, recipe.product));
+    }
+    let version = release.version;
+    Ok(Installed { recipe, version, binary, java: None, origin, library_folders: Vec::new() })
 }
 
 /// The absolute path of `binary`: behind its symbolic links if companions are to be found beside

@@ -123,7 +123,7 @@ fn check_reach(account: &Account, launch: &Launch<'_>, parent: &Path) -> Result<
         "the server",
         match (installed.recipe.runs, installed.binary.parent()) {
             // Read and not run.
-            (Runs::Java(_), Some(folder)) => folder,
+            (Runs::Java(_) | Runs::Release, Some(folder)) => folder,
             _ => &installed.binary,
         },
         "set ASSAY_HOME to a folder that every user can enter and fetch it again, or open that \

@@ -32,6 +32,7 @@ mod python;
 mod ready;
 mod recipe;
 mod recipes;
+mod release;
 mod server;
 mod settings;
 pub mod warden;

@@ -3,6 +3,7 @@
 
 mod aerospike;
 pub(crate) mod cassandra;
+pub(crate) mod riak;
 mod voltdb;
 
 use std::{
@@ -58,6 +59,8 @@ pub(crate) enum Probe {
     Voltdb,
     /// A question for the name of its cluster.
     Aerospike,
+    /// A ping, and the process number in a file that it writes when it serves.
+    Riak,
 }
 
 /// What an attempt found.
@@ -83,6 +86,7 @@ impl Probe {
             Probe::Cassandra => cassandra::ask(stream, data),
             Probe::Voltdb => voltdb::ask(stream, data),
             Probe::Aerospike => aerospike::ask(stream, data),
+            Probe::Riak => riak::ask(stream, pid, data),
         });
         asked.unwrap_or_else(|error| Readiness::NotYet(error.to_string()))
     }
@@ -454,6 +458,7 @@ mod tests {
             Probe::Mongodb,
             Probe::Cassandra,
             Probe::Aerospike,
+            Probe::Riak,
         ] {
             let readiness = probe.attempt(&nobody, 42, Path::new("/nonexistent"));
             assert!(matches!(readiness, Readiness::NotYet(_)), "{readiness:?}");

@@ -18,7 +18,7 @@ use crate::{
     ready::Probe,
     recipes::{
         aerospike, cassandra, hyper, memcached, monetdb, mongodb, mysql, postgres, redis,
-        redis_cluster, redis_instances, voltdb,
+        redis_cluster, redis_instances, riak, voltdb,
     },
     warden::protocol::StopSignal,
 };
@@ -41,6 +41,7 @@ pub static RECIPES: &[&Recipe] = &[
     &mongodb::SECANTUSDB,
     &aerospike::AEROSPIKE,
     &cassandra::CASSANDRA,
+    &riak::RIAK,
     &voltdb::VOLTDB,
 ];
 
@@ -76,7 +77,8 @@ pub struct Recipe {
     /// Where it can be fetched from, best first.
     pub(crate) sources: &'static [Source],
     /// The version in what the program prints for `--version`, if it is this product; for a library or a
-    /// jar, in the names of the files beside it, a line each.
+    /// jar, in the names of the files beside it, a line each; for a release of Erlang/OTP, in its version
+    /// and the names of its applications, a line each.
     pub(crate) version_in: fn(&str) -> Option<&str>,
     /// What separates the words of a setting's name. Empty: a name is one word, as it is written.
     pub(crate) word_separator: &'static str,
@@ -91,7 +93,8 @@ pub struct Recipe {
     pub(crate) configuration: Option<Configuration>,
     /// The program to run once in the new folder before the server, if any.
     pub(crate) prepare: Option<fn(&Site<'_>, &Applied) -> Command>,
-    /// The server's arguments; for Java those of the runtime, the class, and those of the class.
+    /// The server's arguments; for Java those of the runtime, the class, and those of the class; for a
+    /// release the file that starts it, and those of the file.
     pub(crate) arguments: fn(&Site<'_>, &Address, &Applied) -> Vec<OsString>,
     /// The name of the Unix socket in its folder; `None` if it listens on TCP alone.
     pub(crate) socket_name: Option<&'static str>,
@@ -110,7 +113,7 @@ impl Recipe {
     pub fn program(&self) -> &'static str {
         match self.runs {
             Runs::Cluster(of) | Runs::Instances(of) => of,
-            Runs::Program | Runs::Library | Runs::Java(_) => self.name,
+            Runs::Program | Runs::Library | Runs::Java(_) | Runs::Release => self.name,
         }
     }
 
@@ -147,6 +150,9 @@ pub enum Runs {
     Instances(&'static str),
     /// A Java of one of these versions, with its jar and all that lie beside it.
     Java(JavaVersions),
+    /// A shell, with a file of the recipe's configuration that starts the runtime of the product's release
+    /// of Erlang/OTP. Its own script, which is its program, may insist on folders of its own, and is not run.
+    Release,
 }
 
 /// The files that a server reads when it starts, and the ports that it listens on besides that for
@@ -283,8 +289,11 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// The installed product's program, or Java with the jars of the product, and `args`.
+    /// The installed product's program, or Java with the jars of the product, or a shell, and `args`.
     pub fn command(&self, args: Vec<OsString>) -> Command {
+        if self.installed.recipe.runs == Runs::Release {
+            return Command { program: "/bin/sh".into(), args };
+        }
         let Some(java) = &self.installed.java else {
             return Command { program: self.installed.binary.clone(), args };
         };

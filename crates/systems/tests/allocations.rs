@@ -30,6 +30,10 @@ mod mariadb;
 mod monetdb;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
 #[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
+#[path = "riak/server.rs"]
+mod riak;
+#[allow(dead_code, reason = "these tests take a part of what others share")]
+#[allow(clippy::duplicate_mod, reason = "a file without a state of its own")]
 #[path = "mongodb/server.rs"]
 mod secantusdb;
 #[allow(dead_code, reason = "these tests take a part of what others share")]
@@ -307,7 +311,9 @@ fn the_cassandra_codec_allocates_nothing_in_the_steady_state() {
 
 #[test]
 fn the_riak_codec_allocates_nothing_in_the_steady_state() {
-    let Some(endpoint) = attached("riak") else { return };
+    let named = attached("riak");
+    let own = if named.is_none() { riak::Server::start() } else { None };
+    let Some(endpoint) = named.or(own.as_ref().map(riak::Server::endpoint)) else { return };
     for (layout, indexes) in [("value", 0), ("value", 2), ("value-noindex", 0), ("strong", 0)] {
         allocates_nothing("riak", layout, indexes, Target::Server(endpoint.clone()));
     }

@@ -1,4 +1,5 @@
-//! Riak KV: on a server by URL where there is one, and on recorded exchanges.
+//! Riak KV: on a node by URL, or one of the tests' own where Riak is installed, and on recorded exchanges.
+//! Without either the tests that need a node are skipped by name.
 
 #[path = "common/attached.rs"]
 mod attached;
@@ -7,16 +8,20 @@ mod common;
 
 #[path = "common/recorded.rs"]
 mod recorded;
+#[path = "riak/server.rs"]
+mod server;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use assay_model::{
-    Answer, Durability, Endpoint, FieldValue, Fields, Operation, Outcome, Schema, Secret,
+    Answer, Durability, Endpoint, FailureKind, FieldValue, Fields, Operation, Outcome, Schema,
+    Secret,
 };
-use assay_systems::{SystemError, Target, conformance::Updates};
+use assay_systems::{Opening, SystemError, Target, conformance::Updates};
 use attached::attached;
 use common::{Candidate, session};
 use recorded::{Exchange, serve};
+use server::Server;
 
 fn riak(layout: &'static str) -> Candidate {
     // With eventual consistency the later of two updates wins.
@@ -25,8 +30,11 @@ fn riak(layout: &'static str) -> Candidate {
 }
 
 fn conforms(candidate: &Candidate) {
-    let Some(endpoint) = attached("riak") else { return };
-    candidate.conforms(|| Target::Server(endpoint.clone()));
+    if let Some(endpoint) = attached("riak") {
+        return candidate.conforms(|| Target::Server(endpoint.clone()));
+    }
+    let Some(server) = Server::start() else { return };
+    candidate.conforms(|| Target::Server(server.endpoint()));
 }
 
 #[test]
@@ -42,6 +50,36 @@ fn riak_conforms_without_indexes_and_synced() {
 #[test]
 fn riak_conforms_with_strong_consistency() {
     conforms(&riak("strong"));
+}
+
+#[test]
+fn a_paused_node_runs_into_the_time_limit() {
+    let Some(server) = Server::start() else { return };
+    let candidate = riak("value");
+    let opened = (candidate.driver().open)(Opening {
+        target: Target::Server(server.endpoint()),
+        layout: candidate.layout.into(),
+        schema: Arc::new(Schema::new("usertable", "field", 3)),
+        durability: candidate.durability,
+        settings: Default::default(),
+        timeout: Duration::from_secs(2),
+    });
+    let system = opened.expect("the driver opens");
+    system.prepare().unwrap();
+    let mut session = session(&*system);
+    let read = Operation::Read { key: b"user1", fields: Fields::All };
+    let mut answer = Answer::keeping();
+    assert_eq!(session.execute(&read, &mut answer), Outcome::Missing);
+    server.pause();
+    let outcome = session.execute(&read, &mut answer);
+    assert_eq!(outcome.failure_kind(), Some(FailureKind::Timeout), "{outcome:?}");
+    match system.connect().err().expect("it does not answer") {
+        SystemError::Unreachable { why, .. } => assert!(why.contains("time limit"), "{why}"),
+        other => panic!("{other}"),
+    }
+    server.resume();
+    drop(session);
+    system.remove().unwrap();
 }
 
 /// The length of the first request in `input`.

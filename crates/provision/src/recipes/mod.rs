@@ -12,6 +12,7 @@ pub(crate) mod postgres;
 pub(crate) mod redis;
 pub(crate) mod redis_cluster;
 pub(crate) mod redis_instances;
+pub(crate) mod riak;
 pub(crate) mod rocksdb;
 pub(crate) mod voltdb;
 

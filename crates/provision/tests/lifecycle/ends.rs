@@ -27,6 +27,10 @@ pub fn postgres_goes_however_its_parent_ends() {
     goes_however_its_parent_ends("postgres");
 }
 
+pub fn riak_goes_however_its_parent_ends() {
+    goes_however_its_parent_ends("riak");
+}
+
 fn goes_however_its_parent_ends(name: &str) {
     if installed(name).is_none() {
         return;

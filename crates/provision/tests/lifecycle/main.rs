@@ -17,6 +17,7 @@ use std::{panic, process::ExitCode};
 const TESTS: &[(&str, fn())] = &[
     ("redis_goes_however_its_parent_ends", ends::redis_goes_however_its_parent_ends),
     ("postgres_goes_however_its_parent_ends", ends::postgres_goes_however_its_parent_ends),
+    ("riak_goes_however_its_parent_ends", ends::riak_goes_however_its_parent_ends),
     ("a_folder_goes_however_its_parent_ends", ends::a_folder_goes_however_its_parent_ends),
     ("a_kill_while_postgres_is_prepared", ends::a_kill_while_postgres_is_prepared),
     ("a_killed_warden_takes_its_server_along", ends::a_killed_warden_takes_its_server_along),
@@ -46,6 +47,7 @@ const TESTS: &[(&str, fn())] = &[
         starts::a_setting_that_a_server_does_not_know_stops_it_and_is_named,
     ),
     ("memcached_has_the_settings_given", starts::memcached_has_the_settings_given),
+    ("riak_has_its_bucket_type_and_no_epmd", starts::riak_has_its_bucket_type_and_no_epmd),
     ("every_server_serves_on_a_unix_socket", starts::every_server_serves_on_a_unix_socket),
     ("a_long_folder_has_its_socket_elsewhere", starts::a_long_folder_has_its_socket_elsewhere),
     ("a_server_is_not_root", starts::a_server_is_not_root),

@@ -12,7 +12,10 @@ use std::{
 use assay_model::{Address, Durability};
 use assay_provision::{Account, Installed, Server, StartError, Transport, Warden};
 
-use crate::world::{entries, installed, launch, place, start, status_field, warden};
+use crate::world::{
+    await_that, descendants, entries, installed, is_running, launch, place, start, status_field,
+    warden,
+};
 
 trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
@@ -262,6 +265,27 @@ pub fn memcached_has_the_settings_given() {
     ] {
         assert!(settings.contains(&format!("STAT {line}")), "{line} in {settings}");
     }
+}
+
+pub fn riak_has_its_bucket_type_and_no_epmd() {
+    let Some(installed) = installed("riak") else { return };
+    let place = place();
+    let mut launch = launch(&installed, place.path());
+    launch.settings.insert("strong_consistency".into(), "on".into());
+    let server = start(launch);
+    let request = "GET /types/strong/props HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    let properties = ask(&mut *connect(&server), request.as_bytes(), b"}}");
+    for property in ["\"consistent\":true", "\"n_val\":1"] {
+        assert!(properties.contains(property), "{properties}");
+    }
+    let processes = descendants(server.warden_pid());
+    assert!(processes.contains(&server.pid()), "{processes:?}");
+    for &pid in &processes {
+        assert_ne!(status_field(pid, "Name"), "epmd", "it would be left behind");
+    }
+    server.stop().expect("it stops");
+    await_that("Riak gone", || !processes.iter().any(|&pid| is_running(pid)));
+    assert_eq!(entries(place.path()), Vec::<PathBuf>::new());
 }
 
 pub fn every_server_serves_on_a_unix_socket() {

@@ -31,7 +31,7 @@ use assay_model::{Capabilities, Durability, FailureKind, Outcome, Support};
 
 use crate::{
     Driver, Layout, Opening, Place, SettingDoc, Settings, System, SystemError, Verified,
-    link::Server,
+    cache::Cache, link::Server,
 };
 
 /// The registry line.
@@ -51,18 +51,21 @@ pub static DRIVER: Driver = Driver {
         },
         Layout {
             name: "strong",
-            summary: "strong consistency: one object a record in a bucket type of that kind; every \
-                      update and delete reads first; no scans",
+            summary: "strong consistency: one object a record in a bucket type of that kind, which a \
+                      server that Assay starts has with strong_consistency=on; every update and delete \
+                      reads first; no scans",
         },
     ],
     settings: SETTINGS,
-    place: Place::Attached {
-        default_port: 8098,
-        next: "install Riak KV 3 (packages: files.tiot.jp, docs.riak.com), start a node of its own for \
-               the benchmark, and give its address: riak=riak://HOST:8098",
-    },
+    place: Place::Server { recipe: "riak", default_port: 8098 },
     verified: Verified::ByHand("Riak KV 3.2.1, one node built from its public source"),
-    cache: None,
+    cache: Some(Cache::Sized {
+        setting: "leveldb.maximum_memory",
+        value: |mib| format!("{mib}MB"),
+        least_mib: 1536,
+        reason: "all that LevelDB takes in all partitions; its MB are MiB. Of the 8 partitions each has \
+                 write buffers and a log of up to 160 MiB in it, and the rest is cache",
+    }),
     rests: |_| false,
     capabilities,
     open,

@@ -205,7 +205,8 @@ impl Riak {
             return Err(self.cannot(format!(
                 "it has no bucket type '{name}': on the server run 'riak admin bucket-type create \
                  {name} {create}' and 'riak admin bucket-type activate {name}', or name another \
-                 with the setting bucket_type"
+                 with the setting bucket_type; a server that Assay starts has one, strong, with the \
+                 setting strong_consistency=on"
             )));
         };
         let is = |name: &str| properties.get(name) == Some(&Value::Bool(true));
