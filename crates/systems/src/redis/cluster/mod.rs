@@ -114,3 +114,19 @@ fn open_as(
     let table = table::Table::new(opening.schema, &opening.layout, index).over_nodes();
     Ok(Box::new(system::Cluster::new(server, kind, table, opening.durability)))
 }
+
+/// A codec without servers, of a client of three.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn codec(
+    layout: &str,
+    schema: std::sync::Arc<assay_model::Schema>,
+) -> Box<dyn crate::Codec> {
+    use std::sync::Arc;
+
+    let at = |port| assay_model::Address::Tcp { host: "127.0.0.1".into(), port };
+    let shared =
+        Arc::new(super::slots::Shared::new(super::slots::Map::spread(&[at(1), at(2), at(3)])));
+    let table = Arc::new(table::Table::new(schema, layout, "_indices").over_nodes());
+    let (codec, map) = (super::codec_over_nodes(table), shared.map());
+    Box::new(router::Router::new(codec, Arc::default(), shared, map))
+}
