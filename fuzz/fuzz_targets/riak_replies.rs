@@ -5,6 +5,7 @@
 use arbitrary::Arbitrary;
 use assay_fuzz::{Case, check};
 use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json};
 
 const LAYOUTS: [&str; 3] = ["value", "value-noindex", "strong"];
 const STATUS: [u16; 9] = [200, 201, 204, 300, 400, 404, 412, 500, 503];
@@ -24,12 +25,43 @@ enum Header<'a> {
 
 #[derive(Arbitrary, Debug)]
 enum Body<'a> {
-    /// The fields of a record by number.
-    Record(Vec<(u8, &'a str)>),
-    Keys(Vec<&'a str>),
+    /// The fields of a record.
+    Record(Vec<&'a [u8]>),
+    Keys {
+        keys: Vec<&'a str>,
+        continuation: Option<&'a str>,
+    },
+    /// Entries of an index and their keys.
+    Entries {
+        entries: Vec<(&'a str, &'a str)>,
+        continuation: Option<&'a str>,
+    },
     Bytes(&'a [u8]),
     Chunks(Vec<&'a [u8]>),
     None,
+}
+
+/// A record as the driver stores it: each field behind its length.
+fn framed(fields: &[&[u8]]) -> Vec<u8> {
+    let mut record = Vec::new();
+    for field in fields {
+        let mut length = field.len();
+        while length >= 0x80 {
+            record.push(length as u8 | 0x80);
+            length >>= 7;
+        }
+        record.push(length as u8);
+        record.extend_from_slice(field);
+    }
+    record
+}
+
+fn page(name: &str, content: Value, continuation: &Option<&str>) -> Vec<u8> {
+    let mut page = json!({ name: content });
+    if let Some(continuation) = continuation {
+        page["continuation"] = json!(continuation);
+    }
+    page.to_string().into_bytes()
 }
 
 fuzz_target!(|case: Case<'_, Reply<'_>>| {
@@ -51,14 +83,13 @@ fuzz_target!(|case: Case<'_, Reply<'_>>| {
             out.extend_from_slice(format!("{line}\r\n").as_bytes());
         }
         let whole = match body {
-            Body::Record(fields) => {
-                let fields: serde_json::Map<String, serde_json::Value> = fields
-                    .iter()
-                    .map(|(at, text)| (format!("field{at}"), (*text).into()))
-                    .collect();
-                serde_json::Value::from(fields).to_string().into_bytes()
+            Body::Record(fields) => framed(fields),
+            Body::Keys { keys, continuation } => page("keys", json!(keys), continuation),
+            Body::Entries { entries, continuation } => {
+                let result = |(entry, key): &(&str, &str)| json!({ (*entry).to_owned(): key });
+                let results: Vec<Value> = entries.iter().map(result).collect();
+                page("results", json!(results), continuation)
             }
-            Body::Keys(keys) => serde_json::json!({ "keys": keys }).to_string().into_bytes(),
             Body::Bytes(bytes) => bytes.to_vec(),
             Body::None => return out.extend_from_slice(b"\r\n"),
             Body::Chunks(chunks) => {
