@@ -167,7 +167,7 @@ fn plan(text: &str) {
     assert!(!plan.cells.is_empty());
     let _ = plan.round_estimate();
     for round in 0..3 {
-        let mut order = plan.round(round);
+        let mut order = plan.round(round).concat();
         order.sort_unstable();
         assert!(order.into_iter().eq(0..plan.cells.len()), "every cell once a round");
     }

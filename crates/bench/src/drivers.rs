@@ -3,24 +3,36 @@
 //! records, one thread each. `libraries` are the stores in this process, `servers` the others.
 
 mod bare;
+#[cfg(feature = "cassandra")]
+mod cassandra;
 mod clients;
+mod cpu;
+mod duckdb;
 mod libraries;
+mod monetdb;
 #[cfg(feature = "mongodb")]
 mod mongodb;
+mod rocksdb;
 mod servers;
 mod sql;
 mod sqlite;
+#[cfg(feature = "voltdb")]
+mod voltdb;
 
 use std::{hint::black_box, sync::Arc, thread, time::Duration};
 
 use anyhow::{Context, anyhow, bail, ensure};
 use assay_experiment::spec::Placement;
+use assay_measure::resources::ProcessTree;
 use assay_model::{Answer, Durability, FieldValue, Fields, Operation, Outcome, Schema};
 use assay_runner::placement::{self, Cores};
 use assay_systems::{Client, Opening, Session, System, Target, blocking::Blocking, registry};
-use rustix::time::{ClockId, clock_gettime};
 
-use self::bare::{Bare, FIELD_BYTES, FIELDS, TABLE};
+use self::{
+    bare::{Bare, FIELD_BYTES, FIELDS, TABLE},
+    cpu::Cpu,
+    monetdb::Monetdb,
+};
 use crate::{
     table::{self, Promise},
     turns::{self, Piece},
@@ -46,10 +58,15 @@ pub fn run(names: &[String]) -> anyhow::Result<()> {
         let (ours, theirs) = (folder.path().join("ours"), folder.path().join("bare"));
         std::fs::create_dir(&ours)?;
         std::fs::create_dir(&theirs)?;
-        let system = open(name, "", Target::Embedded { data_dir: ours })?;
+        let file = libraries::file(name)?;
+        let target = match file.clone() {
+            None => Target::Embedded { data_dir: ours },
+            Some(library) => Target::Library { library, data_dir: ours },
+        };
+        let system = open(name, "", target)?;
         let mut session = loaded(&*system)?;
-        let mut bare = libraries::open(name, &theirs)?;
-        compare(name, &mut *session, &mut *bare, ClockId::ThreadCPUTime)?;
+        let mut bare = libraries::open(name, file.as_deref(), &theirs)?;
+        compare(name, &mut *session, &mut *bare, Cpu::Thread)?;
         drop(session);
         system.remove()?;
     }
@@ -75,9 +92,15 @@ fn beside_a_client(name: &str, server_cores: &[usize]) -> anyhow::Result<()> {
     let endpoint = server.endpoint().clone();
     let system = open(name, servers::layout(name), Target::Server(endpoint.clone()))?;
     let mut session = loaded(&*system)?;
-    let mut bare = clients::connect(name, &endpoint)?;
-    // A client library may have threads of its own.
-    compare(name, &mut *session, &mut *bare, ClockId::ProcessCPUTime)?;
+    let (mut bare, cpu): (Box<dyn Bare>, _) = match name {
+        // The library of the server that hosts it stands beside it: the rest is what the host adds.
+        "monetdb" => {
+            let bare = Monetdb::open(&servers::file(name)?, server_cores.len())?;
+            (Box::new(bare), Cpu::ProcessAnd(ProcessTree::of(server.pid())))
+        }
+        _ => (clients::connect(name, &endpoint)?, Cpu::Process),
+    };
+    compare(name, &mut *session, &mut *bare, cpu)?;
     drop((session, bare));
     system.remove()?;
     Ok(server.stop()?)
@@ -121,7 +144,7 @@ fn compare(
     name: &str,
     session: &mut dyn Session,
     bare: &mut dyn Bare,
-    clock: ClockId,
+    cpu: Cpu,
 ) -> anyhow::Result<()> {
     let sequence: Vec<u32> =
         (0..RECORDS).map(|n| (n.wrapping_mul(2_654_435_761)) % RECORDS).collect();
@@ -130,10 +153,10 @@ fn compare(
     let changed = [b'x'; FIELD_BYTES];
     let mut answer = Answer::counting();
     let read = turns::take(ROUNDS, 2, |contender, piece| match contender {
-        0 => timed(clock, piece, &sequence, |number| {
+        0 => timed(cpu, piece, &sequence, |number| {
             read(session, &keys[number as usize], &mut answer)
         }),
-        _ => timed(clock, piece, &sequence, |number| {
+        _ => timed(cpu, piece, &sequence, |number| {
             let bytes = bare.read(&keys[number as usize])?;
             ensure!(bytes == FIELDS * FIELD_BYTES, "a record of {bytes} bytes");
             Ok(())
@@ -141,10 +164,10 @@ fn compare(
     })?;
     told("read", &read);
     let update = turns::take(ROUNDS, 2, |contender, piece| match contender {
-        0 => timed(clock, piece, &sequence, |number| {
+        0 => timed(cpu, piece, &sequence, |number| {
             update(session, &keys[number as usize], (number % FIELDS as u32) as u16, &changed)
         }),
-        _ => timed(clock, piece, &sequence, |number| {
+        _ => timed(cpu, piece, &sequence, |number| {
             bare.update(&keys[number as usize], number as usize % FIELDS, &changed)
         }),
     })?;
@@ -180,21 +203,16 @@ fn update(session: &mut dyn Session, key: &[u8], field: u16, bytes: &[u8]) -> an
 
 /// CPU in nanoseconds an operation of the piece's timed part.
 fn timed(
-    clock: ClockId,
+    cpu: Cpu,
     piece: Piece,
     sequence: &[u32],
     mut run: impl FnMut(u32) -> anyhow::Result<()>,
 ) -> anyhow::Result<f64> {
     let mut numbers = piece.of(sequence);
     numbers.by_ref().take(piece.warm_up).try_for_each(&mut run)?;
-    let begun = cpu_ns(clock);
+    let begun = cpu.spent_ns()?;
     numbers.try_for_each(run)?;
-    Ok((cpu_ns(clock) - begun) / piece.timed as f64)
-}
-
-fn cpu_ns(clock: ClockId) -> f64 {
-    let now = clock_gettime(clock);
-    now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
+    Ok((cpu.spent_ns()? - begun) as f64 / piece.timed as f64)
 }
 
 fn key(number: u32) -> Vec<u8> {

@@ -6,7 +6,7 @@ use assay_model::Schema;
 
 pub use crate::replay::{KeptRow, Replayed, replay};
 use crate::{
-    Codec, aerospike, cassandra, memcached, mongodb, mysql, postgres, redis, riak, voltdb,
+    Codec, aerospike, cassandra, memcached, monetdb, mongodb, mysql, postgres, redis, riak, voltdb,
 };
 
 /// The codec that a client of `driver` has. `key` is the setting of that name, where the driver
@@ -17,9 +17,11 @@ use crate::{
 pub fn codec(driver: &str, layout: &str, key: &str, schema: Arc<Schema>) -> Box<dyn Codec> {
     match driver {
         "redis" | "valkey" => redis::codec(layout, schema),
+        "redis-cluster" => redis::cluster::codec(layout, schema),
         "memcached" => memcached::codec(schema.field_count()),
         "postgres" => postgres::codec(layout, key, schema),
         "mariadb" | "mysql" => mysql::codec(layout, schema),
+        "monetdb" => monetdb::codec(schema),
         "mongodb" => mongodb::codec(layout, schema),
         "aerospike" => aerospike::codec(schema),
         "cassandra" => cassandra::codec(layout, schema),

@@ -18,6 +18,8 @@ pub mod conformance;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod registry;
+#[doc(hidden)]
+pub mod shared_library;
 pub mod socket;
 pub mod system;
 
@@ -49,7 +51,6 @@ mod redis;
 mod replay;
 mod riak;
 mod rocksdb;
-mod shared_library;
 mod slik;
 mod sql;
 mod sqlite;

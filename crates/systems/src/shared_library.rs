@@ -1,18 +1,27 @@
 //! Shared libraries of products that run in Assay's own process, opened while Assay runs.
+//!
+//! Public for the benchmark of drivers alone, which calls the same libraries without a driver.
 
 use std::{
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use libloading::os::unix::{RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
+
+pub use crate::library_functions as functions;
+
+/// A library that is open.
+pub type Library = libloading::os::unix::Library;
 
 /// How many libraries that a library needs are looked for beside it.
 const MOST_NEEDED: usize = 16;
 
 /// A struct `Functions` of the functions used of a library, by their names without its prefix, and
 /// how it is had of an open library.
-macro_rules! functions {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! library_functions {
     ($prefix:literal: $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
         /// The functions used, by their names without the prefix, as the library writes them.
         #[allow(non_snake_case)]
@@ -26,7 +35,7 @@ macro_rules! functions {
             /// # Safety
             /// What `library` has under these names are functions of these types.
             unsafe fn of(
-                library: &libloading::os::unix::Library,
+                library: &$crate::shared_library::Library,
             ) -> Result<Functions, &'static str> {
                 Ok(Functions {
                     $($name: {
@@ -40,28 +49,37 @@ macro_rules! functions {
         }
     };
 }
-pub(crate) use functions;
 
 /// The functions of a product's libraries, each opened once. They stay in the process for good:
 /// such a library has threads and thread-local data of its own, which cannot be taken away safely.
-pub(crate) struct Opened<F: 'static> {
-    /// What the library must be, for errors, as in `libduckdb of DuckDB 1.5 or later`.
+pub struct Opened<F: 'static> {
     product: &'static str,
+    flags: i32,
     functions: Mutex<Vec<(PathBuf, &'static F)>>,
 }
 
 impl<F> Opened<F> {
-    pub(crate) const fn new(product: &'static str) -> Opened<F> {
-        Opened { product, functions: Mutex::new(Vec::new()) }
+    /// None yet. `product` is what a library must be, for errors, as in `libduckdb of DuckDB 1.5 or
+    /// later`.
+    pub const fn new(product: &'static str) -> Opened<F> {
+        Opened { product, flags: RTLD_NOW | RTLD_LOCAL, functions: Mutex::new(Vec::new()) }
+    }
+
+    /// The same for a library whose parts look for each other in the whole process.
+    pub const fn global(product: &'static str) -> Opened<F> {
+        Opened { product, flags: RTLD_NOW | RTLD_GLOBAL, functions: Mutex::new(Vec::new()) }
     }
 
     /// The functions, as `of` finds them, of the library at `path`, which is opened unless it was
     /// before.
     ///
+    /// # Errors
+    /// Why it is not the library that it should be, in words that follow on its path.
+    ///
     /// # Safety
     /// The initializers of the library may be run at any time in any process, and `of` may be called
     /// with it.
-    pub(crate) unsafe fn functions(
+    pub unsafe fn functions(
         &self,
         path: &Path,
         of: unsafe fn(&Library) -> Result<F, &'static str>,
@@ -71,7 +89,7 @@ impl<F> Opened<F> {
             return Ok(functions);
         }
         // SAFETY: the caller's promise.
-        let library = unsafe { open(path, MOST_NEEDED) }
+        let library = unsafe { open(path, self.flags, MOST_NEEDED) }
             .map_err(|why| format!("it cannot be loaded: {why}"))?;
         // SAFETY: the caller's promise.
         let functions = unsafe { of(&library) }.map_err(|missing| {
@@ -89,9 +107,9 @@ impl<F> Opened<F> {
 ///
 /// # Safety
 /// The initializers of all of them may be run.
-unsafe fn open(path: &Path, needed: usize) -> Result<Library, String> {
+unsafe fn open(path: &Path, flags: i32, needed: usize) -> Result<Library, String> {
     // SAFETY: the caller's promise.
-    let why = match unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) } {
+    let why = match unsafe { Library::open(Some(path), flags) } {
         Ok(library) => return Ok(library),
         Err(error) => cause(&error),
     };
@@ -101,10 +119,10 @@ unsafe fn open(path: &Path, needed: usize) -> Result<Library, String> {
         .filter(|beside| beside != path && beside.is_file());
     let Some(beside) = beside else { return Err(why) };
     // SAFETY: the caller's promise.
-    let library = unsafe { open(&beside, needed - 1) }?;
+    let library = unsafe { open(&beside, flags, needed - 1) }?;
     std::mem::forget(library);
     // SAFETY: the caller's promise.
-    unsafe { open(path, needed - 1) }
+    unsafe { open(path, flags, needed - 1) }
 }
 
 /// The library that the dynamic linker did not find, as in `libgflags.so.2.2: cannot open shared
@@ -135,7 +153,7 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_is_an_error() {
         // SAFETY: there is no file, so nothing is run.
-        let refused = unsafe { open(Path::new("/nowhere/libnothing.so"), MOST_NEEDED) };
+        let refused = unsafe { open(Path::new("/nowhere/libnothing.so"), RTLD_NOW, MOST_NEEDED) };
         assert!(refused.unwrap_err().contains("/nowhere/libnothing.so"));
     }
 }

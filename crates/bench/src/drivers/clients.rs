@@ -4,11 +4,15 @@
 use anyhow::{Context, bail, ensure};
 use assay_model::{Address, Endpoint};
 use mysql::prelude::Queryable;
+use postgres::types::Type;
 
 use super::{
     bare::{Bare, FIELDS, looked_at, replaced},
     sql,
 };
+
+/// The database that the driver makes on HyPer where none is named.
+const HYPER_DATABASE: &str = "assay.hyper";
 
 /// Connects the client library of the server `name`.
 pub fn connect(name: &str, endpoint: &Endpoint) -> anyhow::Result<Box<dyn Bare>> {
@@ -20,13 +24,26 @@ pub fn connect(name: &str, endpoint: &Endpoint) -> anyhow::Result<Box<dyn Bare>>
         "memcached" => Box::new(Memcached::connect(host, *port)?),
         "postgres" => {
             let database = database.context("PostgreSQL has a database")?;
-            Box::new(Postgres::connect(host, *port, user, database)?)
+            Box::new(Postgres::connect(host, *port, user, database, &[])?)
+        }
+        // It speaks PostgreSQL's protocol, and wants to be told that parameters are text.
+        "hyper" => {
+            let text = [Type::TEXT, Type::TEXT];
+            Box::new(Postgres::connect(host, *port, user, HYPER_DATABASE, &text)?)
         }
         "mariadb" => Box::new(Mysql::connect(host, *port, user, database.unwrap_or("assay"))?),
         #[cfg(feature = "mongodb")]
         "secantusdb" => {
             Box::new(super::mongodb::Mongodb::connect(host, *port, database.unwrap_or("assay"))?)
         }
+        #[cfg(feature = "cassandra")]
+        "cassandra" => Box::new(super::cassandra::Cassandra::connect(
+            host,
+            *port,
+            database.unwrap_or("assay"),
+        )?),
+        #[cfg(feature = "voltdb")]
+        "voltdb" => Box::new(super::voltdb::Voltdb::connect(host, *port)?),
         _ => bail!("there is no client library for {name}"),
     })
 }
@@ -89,16 +106,25 @@ struct Postgres {
 }
 
 impl Postgres {
-    fn connect(host: &str, port: u16, user: &str, database: &str) -> anyhow::Result<Postgres> {
+    /// The parameters' types are found out by the server if they are not given.
+    fn connect(
+        host: &str,
+        port: u16,
+        user: &str,
+        database: &str,
+        types: &[Type],
+    ) -> anyhow::Result<Postgres> {
         let mut client = postgres::Config::new()
             .host(host)
             .port(port)
             .user(user)
             .dbname(database)
             .connect(postgres::NoTls)?;
-        let read = client.prepare(&sql::read("ycsb_key", "$1"))?;
+        let read =
+            client.prepare_typed(&sql::read("ycsb_key", "$1"), &types[..types.len().min(1)])?;
         let updates = sql::updates("ycsb_key", ["$1", "$2"]);
-        let updates = updates.iter().map(|sql| client.prepare(sql)).collect::<Result<_, _>>()?;
+        let updates =
+            updates.iter().map(|sql| client.prepare_typed(sql, types)).collect::<Result<_, _>>()?;
         Ok(Postgres { client, read, updates })
     }
 }

@@ -1,29 +1,42 @@
 //! The stores in this process without a driver: a table of keys and records, opened as the driver
 //! opens it at durability level none.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use assay_provision::Folders;
 use fjall::{KeyspaceCreateOptions, Readable, SingleWriterTxDatabase, SingleWriterTxKeyspace};
 use heed::{CommitOrAbort, EnvFlags, EnvOpenOptions, types::Bytes};
 use redb::{Builder, ReadableDatabase, ReadableTable, TableDefinition, backends::InMemoryBackend};
 
 use super::{
     bare::{Bare, TABLE, looked_at, replaced},
+    duckdb::Duckdb,
     framed_records,
+    rocksdb::Rocks,
     sqlite::Sqlite,
 };
 
 /// The libraries that are measured.
-pub const NAMES: &[&str] = &["lmdb", "redb", "fjall", "sqlite"];
+pub const NAMES: &[&str] = &["lmdb", "redb", "fjall", "sqlite", "rocksdb", "duckdb"];
 
-/// Opens the library `name` in an empty folder and puts the records in.
-pub fn open(name: &str, folder: &Path) -> anyhow::Result<Box<dyn Bare>> {
+/// The file of the library `name`, if it is not part of this program.
+pub fn file(name: &str) -> anyhow::Result<Option<PathBuf>> {
+    let Some(library) = assay_provision::library(name) else { return Ok(None) };
+    let found = assay_provision::require_library(library, &Folders::from_env())?;
+    Ok(Some(found.path))
+}
+
+/// Opens the library `name`, which may have a file, in an empty folder and puts the records in.
+pub fn open(name: &str, file: Option<&Path>, folder: &Path) -> anyhow::Result<Box<dyn Bare>> {
+    let file = || file.context("it comes with a file");
     Ok(match name {
         "lmdb" => Box::new(Lmdb::open(folder)?),
         "redb" => Box::new(Redb::open()?),
         "fjall" => Box::new(Fjall::open(folder)?),
         "sqlite" => Box::new(Sqlite::open(folder)?),
+        "rocksdb" => Box::new(Rocks::open(file()?, folder)?),
+        "duckdb" => Box::new(Duckdb::open(file()?)?),
         _ => bail!("there is no library {name}"),
     })
 }

@@ -1,10 +1,10 @@
 //! The servers whose drivers are measured, started as `assay run` starts them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use assay_model::Durability;
-use assay_provision::{Folders, Launch, Server, Transport};
+use assay_provision::{Folders, Installed, Launch, Server, Transport};
 
 use super::TIMEOUT;
 use crate::stand;
@@ -16,6 +16,12 @@ pub const NAMES: &[&str] = &[
     "memcached",
     "postgres",
     "mariadb",
+    "hyper",
+    "monetdb",
+    #[cfg(feature = "cassandra")]
+    "cassandra",
+    #[cfg(feature = "voltdb")]
+    "voltdb",
     #[cfg(feature = "mongodb")]
     "secantusdb",
 ];
@@ -26,16 +32,25 @@ pub fn layout(name: &str) -> &'static str {
         "redis" => "hash-noindex",
         "memcached" => "value",
         "secantusdb" => "document",
+        "voltdb" => "partitioned",
         _ => "row",
     }
 }
 
+/// The file of the server `name`: its program, or the library that it is.
+pub fn file(name: &str) -> anyhow::Result<PathBuf> {
+    Ok(installed(name)?.binary)
+}
+
+fn installed(name: &str) -> anyhow::Result<Installed> {
+    let recipe = assay_provision::recipe(name).with_context(|| format!("no recipe {name}"))?;
+    Ok(assay_provision::require(recipe, &Folders::from_env())?)
+}
+
 /// Starts the server `name` below `folder`, on these cores.
 pub fn start(name: &str, cores: &[usize], folder: &Path) -> anyhow::Result<Server> {
-    let recipe = assay_provision::recipe(name).with_context(|| format!("no recipe {name}"))?;
-    let installed = assay_provision::require(recipe, &Folders::from_env())?;
     Ok(assay_provision::start(Launch {
-        installed: &installed,
+        installed: &installed(name)?,
         durability: Durability::None,
         transport: Transport::Tcp,
         settings: Default::default(),

@@ -217,6 +217,7 @@ impl MonetCodec {
                 let id = self.prepared_id()?;
                 let failed = self.pending.failure.take();
                 if failed.is_some() {
+                    self.prepared.fill(None);
                     return Ok(failed);
                 }
                 self.prepared[self.pending.statement] = Some(id);
@@ -243,10 +244,7 @@ impl MonetCodec {
         }
         match (id, &self.pending.failure) {
             (Some(id), _) => Ok(id),
-            (None, Some(_)) => {
-                self.prepared.fill(None);
-                Ok(0)
-            }
+            (None, Some(_)) => Ok(0),
             (None, None) => Err(broken("no answer to preparing a statement")),
         }
     }
@@ -264,9 +262,13 @@ impl MonetCodec {
                     rows += 1;
                     changed = number(row).map(u64::from);
                 }
+                Line::Row(_) if expected == Expected::Record && rows > 0 => {
+                    return Err(broken("several records of one key"));
+                }
                 Line::Row(row) => {
                     rows += 1;
-                    let reading = Reading { shape, field, key: &self.key };
+                    let key = (expected == Expected::Record).then_some(&self.key[..]);
+                    let reading = Reading { shape, field, key };
                     reading.report(row, &self.schema, &mut self.scratch, answer)?;
                 }
                 Line::Error(error) => {
@@ -308,7 +310,8 @@ impl MonetCodec {
 struct Reading<'a> {
     shape: Shape,
     field: u16,
-    key: &'a [u8],
+    /// The key asked for, where it is one.
+    key: Option<&'a [u8]>,
 }
 
 impl Reading<'_> {
@@ -324,9 +327,13 @@ impl Reading<'_> {
         match self.shape.keyed {
             true => {
                 let key = values.next(scratch).map_err(malformed)?;
-                answer.begin_row(key.ok_or_else(|| broken("a row without a key"))?);
+                let key = key.ok_or_else(|| broken("a row without a key"))?;
+                if self.key.is_some_and(|wanted| wanted != key) {
+                    return Err(broken("a record of another key"));
+                }
+                answer.begin_row(key);
             }
-            false => answer.begin_row(self.key),
+            false => answer.begin_row(self.key.unwrap_or_default()),
         }
         let fields = match self.shape.fields {
             FieldsFrom::Columns => 0..schema.field_count(),

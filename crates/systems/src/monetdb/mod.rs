@@ -88,6 +88,13 @@ fn check_names(schema: &Schema) -> Result<(), SystemError> {
     }
 }
 
+/// A codec without a server.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn codec(schema: std::sync::Arc<assay_model::Schema>) -> Box<dyn crate::Codec> {
+    let statements = std::sync::Arc::new(statement::Statements::new(&schema));
+    Box::new(codec::MonetCodec::new(statements, schema, true))
+}
+
 fn failed(action: &str, why: impl fmt::Display) -> SystemError {
     SystemError::Failed { system: SYSTEM.into(), action: action.into(), why: why.to_string() }
 }

@@ -98,6 +98,16 @@ fn what_the_client_refuses_is_an_outcome_after_a_question_for_nothing() {
 }
 
 #[test]
+fn a_record_of_another_key_and_a_second_one_are_no_answer() {
+    let row = |key: &str| format!("[ \"{key}\",\t\"a\",\t\"b\"\t]\n");
+    for rows in [row("j"), [row("k"), row("k")].concat()] {
+        let reply = format!("&1 8 {} 3 {0}\n{rows}", rows.lines().count());
+        let broken = replay(&mut codec(false), &READ_K, &wire(&[PREPARED, &reply]), []);
+        assert!(broken.broken, "{reply:?}: {broken:?}");
+    }
+}
+
+#[test]
 fn what_breaks_the_protocol_breaks_the_connection() {
     for reply in ["nonsense\n", "&1 8 2 3 2\n[ \"k\",\t\"a\",\t\"b\"\t]\n", "[ \"k\"\t]\n", ""] {
         let broken = replay(&mut codec(false), &READ_K, &wire(&[PREPARED, reply]), []);

@@ -114,3 +114,40 @@ fn open_as(
     let table = table::Table::new(opening.schema, &opening.layout, index).over_nodes();
     Ok(Box::new(system::Cluster::new(server, kind, table, opening.durability)))
 }
+
+/// A codec without servers, of a client of three.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn codec(
+    layout: &str,
+    schema: std::sync::Arc<assay_model::Schema>,
+) -> Box<dyn crate::Codec> {
+    use std::sync::Arc;
+
+    let at = |port| assay_model::Address::Tcp { host: "127.0.0.1".into(), port };
+    let shared =
+        Arc::new(super::slots::Shared::new(super::slots::Map::spread(&[at(1), at(2), at(3)])));
+    let table = shared_table(layout, &schema);
+    let (codec, map) = (super::codec_over_nodes(table), shared.map());
+    Box::new(router::Router::new(codec, Arc::default(), shared, map))
+}
+
+/// The table, which takes long to make and which all clients share.
+#[cfg(feature = "fuzzing")]
+fn shared_table(
+    layout: &str,
+    schema: &std::sync::Arc<assay_model::Schema>,
+) -> std::sync::Arc<table::Table> {
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    static MADE: Mutex<Vec<(String, Arc<table::Table>)>> = Mutex::new(Vec::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it =
+        |(name, table): &&(String, Arc<table::Table>)| name == layout && table.schema == *schema;
+    if let Some((_, table)) = made.iter().find(is_it) {
+        return Arc::clone(table);
+    }
+    let table = table::Table::new(Arc::clone(schema), layout, "_indices").over_nodes();
+    let table = Arc::new(table);
+    made.push((layout.to_owned(), Arc::clone(&table)));
+    table
+}

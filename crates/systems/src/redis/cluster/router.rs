@@ -61,6 +61,9 @@ pub(in super::super) struct Router {
     answered: usize,
     /// Replies that came before their turn.
     early: Vec<u8>,
+    /// Why the client is of no more use, where that came behind the end of an operation: it is the
+    /// next one's failure.
+    broken: Option<Outcome>,
 }
 
 /// A command of the operation.
@@ -121,6 +124,7 @@ impl Router {
             commands: Vec::new(),
             answered: 0,
             early: Vec::new(),
+            broken: None,
         }
     }
 
@@ -239,12 +243,24 @@ impl Router {
     ) -> Result<(usize, Option<Outcome>), Outcome> {
         let (mut taken, mut ending) = (0, None);
         while taken < bytes.len() {
-            let length = self.links[node].whole.length(&bytes[taken..]).map_err(protocol)?;
-            let Some(length) = length else { break };
-            let reply = &bytes[taken..taken + length];
-            taken += length;
-            // An operation ends once: what comes behind it is of none.
-            ending = self.reply(node as u16, reply, out, answer)?.or(ending);
+            let ended = match self.links[node].whole.length(&bytes[taken..]) {
+                Ok(Some(length)) => {
+                    let reply = &bytes[taken..taken + length];
+                    taken += length;
+                    self.reply(node as u16, reply, out, answer)
+                }
+                Ok(None) => break,
+                Err(why) => Err(protocol(why)),
+            };
+            match ended {
+                // An operation ends once: what comes behind it is of none.
+                Ok(ended) => ending = ended.or(ending),
+                Err(why) if ending.is_some() => {
+                    self.broken = Some(why);
+                    return Ok((bytes.len(), ending));
+                }
+                Err(why) => return Err(why),
+            }
         }
         Ok((taken, ending))
     }
@@ -389,14 +405,24 @@ impl Codec for Router {
 
     fn decode(&mut self, input: &[u8], out: &mut Vec<u8>, answer: &mut Answer) -> Step {
         let (mut consumed, mut ending) = (0, None);
+        if let Some(outcome) = self.broken.take() {
+            self.end();
+            return Step::Broken(outcome);
+        }
         while let Some((node, content, length)) = frame::first(&input[consumed..]) {
             let ended = match content {
+                _ if self.broken.is_some() => Ok(None),
                 Frame::Data(bytes) => self.received(usize::from(node), bytes, out, answer),
-                Frame::Note(why) => self.lost(node, why),
+                // Behind the end of an operation it is nobody's failure: the next connects again.
+                Frame::Note(why) => self.lost(node, why).or_else(|why| match ending {
+                    Some(_) => Ok(None),
+                    None => Err(why),
+                }),
             };
             consumed += length;
             match ended {
                 Ok(ended) => ending = ended.or(ending),
+                Err(why) if ending.is_some() => self.broken = Some(why),
                 Err(outcome) => {
                     self.end();
                     return Step::Broken(outcome);

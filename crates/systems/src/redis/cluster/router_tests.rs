@@ -90,6 +90,38 @@ impl Run {
 const READ: Operation<'_> = Operation::Read { key: b"user1", fields: Fields::One(0) };
 
 #[test]
+fn what_comes_behind_the_end_of_an_operation_is_not_its_failure() {
+    let node = node_of("user1");
+    let found: &[u8] = b"$1\r\nv\r\n";
+    let refused: &[u8] = b"-ERR busy\r\n";
+    let behind: [fn(u16, &mut Vec<u8>); 2] = [
+        |node, input| frame::data(node, b"+OK\r\n", input),
+        |node, input| frame::note(node, b"reset", input),
+    ];
+    for first in [found, refused] {
+        let mut alone = Run::of(router(&shared(), Preamble::default()), &READ);
+        let due = alone.reply(node, first);
+        assert!(due.is_some());
+        for (append, breaks_next) in behind.into_iter().zip([true, false]) {
+            let mut run = Run::of(router(&shared(), Preamble::default()), &READ);
+            let step = run.frame(|input| {
+                frame::data(node, first, input);
+                append(node, input);
+            });
+            let Step::Done { outcome, .. } = step else { panic!("{step:?}") };
+            assert_eq!(Some(outcome), due);
+            run.router.encode(&READ, &mut run.out);
+            let next = run.frame(|input| frame::data(node, refused, input));
+            assert_eq!(matches!(next, Step::Broken(_)), breaks_next, "{next:?}");
+        }
+    }
+    // In one frame as well.
+    let mut run = Run::of(router(&shared(), Preamble::default()), &READ);
+    let outcome = run.reply(node, &[refused, b"+OK\r\n"].concat());
+    assert_eq!(outcome.and_then(|outcome| outcome.failure_kind()), Some(FailureKind::Rejected));
+}
+
+#[test]
 fn replies_of_several_nodes_are_put_in_order() {
     let shared = shared();
     let keys: Vec<String> = (0..3)
