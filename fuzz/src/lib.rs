@@ -79,7 +79,10 @@ pub fn check<R>(
             // The codec of several servers takes what came of the others as well.
             same(&split, &whole, driver == "redis-cluster");
         }
-        again(&mut *used, operation, &replies, &whole);
+        // What came behind the end, which that codec has taken, is no longer to be told from replies.
+        if driver != "redis-cluster" {
+            again(&mut *used, operation, &replies, &whole);
+        }
     });
 }
 
