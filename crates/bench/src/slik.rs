@@ -10,7 +10,6 @@ mod disk;
 mod entrant;
 mod growth;
 mod indexes;
-mod latency;
 mod logged;
 mod lookup;
 mod memory;
