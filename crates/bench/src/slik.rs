@@ -10,6 +10,7 @@ mod disk;
 mod entrant;
 mod growth;
 mod indexes;
+mod latency;
 mod logged;
 mod lookup;
 mod memory;

@@ -211,14 +211,6 @@ pub enum PlanError {
     /// An embedded system was given what only a server can have.
     #[error("{0}")]
     BadSystem(String),
-    /// Assay starts no server of it, and none was named.
-    #[error("{system} runs only where a server of it runs already: {next}")]
-    NoAddress {
-        /// The driver.
-        system: &'static str,
-        /// What to do.
-        next: &'static str,
-    },
     /// No workload has this name.
     #[error("unknown workload '{name}': did you mean '{nearest}'? There are {known}")]
     UnknownWorkload {

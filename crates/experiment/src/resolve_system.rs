@@ -96,10 +96,7 @@ pub(crate) fn resolve_system(spec: SystemSpec) -> Result<SystemPlan, PlanError> 
             )));
         }
         (Place::Server { recipe, .. }, None) => TargetPlan::Launch { recipe: recipe.to_owned() },
-        (Place::Attached { next, .. }, None) => {
-            return Err(PlanError::NoAddress { system: driver.name, next });
-        }
-        (Place::Server { default_port, .. } | Place::Attached { default_port, .. }, Some(url)) => {
+        (Place::Server { default_port, .. }, Some(url)) => {
             let endpoint =
                 system_name::endpoint(url, default_port).map_err(PlanError::BadSystem)?;
             TargetPlan::Attach { url: redact(url), default_port, password: endpoint.password }

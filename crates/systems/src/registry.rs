@@ -106,19 +106,12 @@ pub enum Place {
         /// The TCP port that the server's users expect, for URLs without one.
         default_port: u16,
     },
-    /// In a server that runs already: Assay has no way to start one.
-    Attached {
-        /// The TCP port that the server's users expect, for URLs without one.
-        default_port: u16,
-        /// How to get one.
-        next: &'static str,
-    },
 }
 
 impl Place {
     /// Whether the store runs in a server.
     pub fn is_server(self) -> bool {
-        matches!(self, Place::Server { .. } | Place::Attached { .. })
+        matches!(self, Place::Server { .. })
     }
 }
 
@@ -320,7 +313,7 @@ mod tests {
                 Place::Embedded | Place::Library { .. } => {
                     (Target::Server(Endpoint::at(address.clone())), "leave the address out")
                 }
-                Place::Server { .. } | Place::Attached { .. } => {
+                Place::Server { .. } => {
                     (Target::Embedded { data_dir: "unused".into() }, "give its address")
                 }
             };

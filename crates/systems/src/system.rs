@@ -3,7 +3,7 @@
 use assay_model::{Address, Answer, FieldValue, Operation, Outcome};
 use thiserror::Error;
 
-use crate::{Place, registry, socket::Socket};
+use crate::socket::Socket;
 
 /// A running data store, opened in one layout at one durability level.
 ///
@@ -139,7 +139,10 @@ pub(crate) const REMOVE_OR_RENAME: &str = "remove it, or choose another name wit
 #[derive(Debug, Error)]
 pub enum SystemError {
     /// The store cannot be reached.
-    #[error("cannot connect to {system} at {address}: {why}; {next}", next = start_of(system))]
+    #[error(
+        "cannot connect to {system} at {address}: {why}; start it, or leave the URL out and Assay \
+         starts one"
+    )]
     Unreachable {
         /// The system's name.
         system: String,
@@ -188,14 +191,6 @@ pub enum SystemError {
         /// What the store said.
         why: String,
     },
-}
-
-/// What can be done about a server of `system` that is not reached.
-fn start_of(system: &str) -> &'static str {
-    match registry::find(system).map(|driver| driver.place) {
-        Some(Place::Attached { .. }) => "start it, or correct the address",
-        _ => "start it, or leave the URL out and Assay starts one",
-    }
 }
 
 impl SystemError {

@@ -3,7 +3,7 @@
 use super::{
     Setting,
     entrant::{Entrant, names},
-    turns,
+    latency, turns,
 };
 use crate::table::{Promise, heading};
 
@@ -14,6 +14,7 @@ const BARS: [(&str, f64); 5] =
 /// Prints the figures.
 pub fn run(setting: &Setting, sequence: &[u32], entrants: &mut [Entrant]) -> anyhow::Result<()> {
     heading(&format!("Point lookup through an index, {} objects, one thread", setting.objects));
+    latency::run();
     let costs = turns::take(setting.rounds, entrants.len(), |contender, piece| {
         entrants[contender].look_up(sequence, piece)
     })?;

@@ -163,9 +163,6 @@ fn present(
                 );
                 Some((AbsentReason::NotHere, why))
             }
-            Err(error @ PlanError::NoAddress { .. }) => {
-                Some((AbsentReason::NotHere, error.to_string()))
-            }
             Err(error) => Some((AbsentReason::Cannot, error.to_string())),
         };
         match why {

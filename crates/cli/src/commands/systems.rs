@@ -67,10 +67,6 @@ impl Found {
             }),
             Place::Server { recipe, .. } => assay_provision::recipe(recipe)
                 .map(|recipe| assay_provision::require(recipe, folders).map(Needed::Server)),
-            Place::Attached { next, .. } => {
-                let needed = Needed::Missing(format!("only where a server runs already: {next}"));
-                return Found { driver, needed };
-            }
         };
         let needed = needed.unwrap_or(Ok(Needed::Nothing));
         Found { driver, needed: needed.unwrap_or_else(|error| Needed::Missing(error.to_string())) }

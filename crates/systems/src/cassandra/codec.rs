@@ -49,7 +49,8 @@ enum Due {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expected {
     Record,
-    Rows,
+    /// So many at most.
+    Rows(u32),
     /// Nothing to tell.
     Void,
     /// Whether a record was inserted; else the key exists.
@@ -115,7 +116,7 @@ impl CassandraCodec {
                 frame::write_value(&limit.min(i32::MAX as u32).to_be_bytes(), message);
                 frame::end(start, message);
                 self.fields = fields;
-                Ok(Expected::Rows)
+                Ok(Expected::Rows(limit))
             }
             Operation::Lookup { .. } => Err(refused(NO_INDEX.into())),
             Operation::Insert { key, values } => {
@@ -217,7 +218,10 @@ impl CassandraCodec {
                 self.row(columns, &mut values, false, answer).ok_or_else(unreadable)?;
                 Ok(Outcome::Done)
             }
-            (Expected::Rows, Reply::Rows { rows, columns, mut values }) => {
+            (Expected::Rows(limit), Reply::Rows { rows, .. }) if rows > *limit => {
+                Err(broken("more records than were asked for"))
+            }
+            (Expected::Rows(_), Reply::Rows { rows, columns, mut values }) => {
                 for _ in 0..rows {
                     self.row(columns, &mut values, true, answer).ok_or_else(unreadable)?;
                 }

@@ -188,6 +188,7 @@ fn what_is_no_answer_breaks_the_connection() {
         (READ, response(opcode::ERROR, b"\0")),
         (READ, b"\x84\0\0\0\x08\xff\xff\xff\xff".to_vec()),
         (scan, rows(2, &[None, Some(b"b")])),
+        (scan, rows(2, &[Some(&b"a"[..]); 12])),
         (scan, response(opcode::RESULT, &[2, 4, 2, u32::MAX].map(u32::to_be_bytes).concat())),
     ] {
         let layout = if matches!(operation, Operation::Scan { .. }) { "ordered" } else { "row" };
