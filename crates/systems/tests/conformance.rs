@@ -393,7 +393,7 @@ fn every_fault_of_an_index_is_found_and_named() {
     let schema = Arc::new(Schema::new("usertable", "field", 3).with_indexes(2));
     let capabilities = Capabilities { lookup: Support::Native, ..Capabilities::IN_MEMORY };
     let passed = verdict_on(&schema, Fault::None, &capabilities).unwrap();
-    assert_eq!(passed.len(), 4, "{passed:?}");
+    assert_eq!(passed.len(), 5, "{passed:?}");
     let written = "lookups agree with the model whatever is written";
     for (fault, check) in [
         (Fault::LookupIsBackwards, written),
@@ -429,4 +429,11 @@ fn support_that_is_denied_must_be_refused() {
         let why = verdict(Fault::None, &denied).unwrap_err();
         assert!(why.contains(check) && why.contains("declared unsupported"), "{why}");
     }
+    // It looks up ranges though it says that it looks up one value alone.
+    let schema = Arc::new(Schema::new("usertable", "field", 3).with_indexes(1));
+    let lookup = Support::InPart("one value alone");
+    let denied = Capabilities { lookup, ..Capabilities::IN_MEMORY };
+    let why = verdict_on(&schema, Fault::None, &denied).unwrap_err();
+    let check = "lookups of ranges are done or refused";
+    assert!(why.contains(check) && why.contains("declared unsupported"), "{why}");
 }
