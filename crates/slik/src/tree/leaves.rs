@@ -41,10 +41,10 @@ impl Leaves {
         number
     }
 
-    /// Takes a leaf out. The last one, unless it is that, has its number from now on.
-    pub(super) fn remove(&mut self, number: u32) -> Option<Leaf> {
-        let chunk = self.chunks.last_mut()?;
-        let last = chunk.pop()?;
+    /// Frees a leaf. The last one, unless it is that, has its number from now on.
+    pub(super) fn remove(&mut self, number: u32) {
+        let Some(chunk) = self.chunks.last_mut() else { return };
+        let Some(last) = chunk.pop() else { return };
         if chunk.is_empty() {
             self.chunks.pop();
         } else if chunk.len() * 2 < chunk.capacity() {
@@ -56,7 +56,6 @@ impl Leaves {
             std::mem::replace(self.get_mut(number), last)
         };
         self.text_bytes -= removed.page.text_bytes();
-        Some(removed)
     }
 
     /// Changes a leaf.

@@ -80,7 +80,7 @@ impl Tree {
             Bound::Included(entry) | Bound::Excluded(entry) => &self.leaves[self.leaf_of(entry)],
             Bound::Unbounded => &self.leaves[self.last_leaf()],
         };
-        let mut end = before_upper(&leaf.page, to);
+        let mut end = count_to_upper(&leaf.page, 0, to);
         loop {
             let at = before_lower(&leaf.page, from);
             buffer.begin(&leaf.page);
@@ -100,8 +100,8 @@ impl Tree {
 #[inline]
 fn before_lower(page: &Entries, from: Bound<&[u8]>) -> usize {
     match from {
-        Bound::Included(entry) => below(page, entry),
-        Bound::Excluded(entry) => not_above(page, entry),
+        Bound::Included(entry) => page.find(entry).unwrap_or_else(|place| place),
+        Bound::Excluded(entry) => page.find(entry).map_or_else(|place| place, |place| place + 1),
         Bound::Unbounded => 0,
     }
 }
@@ -114,26 +114,6 @@ fn count_to_upper(page: &Entries, at: usize, to: Bound<&[u8]>) -> usize {
         Bound::Excluded(entry) => page.count_to(at, entry, false),
         Bound::Unbounded => page.len() - at,
     }
-}
-
-/// How many entries of the page are below the end of a range with this upper bound.
-#[inline]
-fn before_upper(page: &Entries, to: Bound<&[u8]>) -> usize {
-    match to {
-        Bound::Included(entry) => not_above(page, entry),
-        Bound::Excluded(entry) => below(page, entry),
-        Bound::Unbounded => page.len(),
-    }
-}
-
-#[inline]
-fn below(page: &Entries, entry: &[u8]) -> usize {
-    page.find(entry).unwrap_or_else(|place| place)
-}
-
-#[inline]
-fn not_above(page: &Entries, entry: &[u8]) -> usize {
-    page.find(entry).map_or_else(|place| place, |place| place + 1)
 }
 
 /// Where entries are put together from prefix, head and tail.
