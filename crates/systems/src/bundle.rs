@@ -91,6 +91,24 @@ pub(crate) mod frame {
     }
 }
 
+/// Hands `take` what a node sent, behind what was `left` of it before; it says how many bytes it took, and
+/// the others are left.
+pub(crate) fn take_from<T, E>(
+    left: &mut Vec<u8>,
+    bytes: &[u8],
+    take: impl FnOnce(&[u8]) -> Result<(usize, T), E>,
+) -> Result<T, E> {
+    if left.is_empty() {
+        let (taken, given) = take(bytes)?;
+        left.extend_from_slice(&bytes[taken..]);
+        return Ok(given);
+    }
+    left.extend_from_slice(bytes);
+    let (taken, given) = take(left)?;
+    left.drain(..taken);
+    Ok(given)
+}
+
 /// Sockets to nodes, which are numbered from 0.
 #[derive(Debug)]
 pub struct Bundle {

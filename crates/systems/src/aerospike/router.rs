@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Codec, Step,
-    bundle::{frame, frame::Frame},
+    bundle::{self, frame, frame::Frame},
 };
 
 /// The partition is not there.
@@ -35,6 +35,8 @@ pub(super) struct Router {
     request: Vec<u8>,
     /// Whether an operation is under way.
     active: bool,
+    /// Why the next operation fails: what came behind the end of one.
+    broken: Option<Outcome>,
 }
 
 /// The connection to a node.
@@ -62,7 +64,8 @@ impl Router {
         let mut links = Vec::new();
         links.resize_with(map.nodes().len(), Link::default);
         let noted = links.len();
-        Router { codec, shared, map, links, noted, request: Vec::new(), active: false }
+        let request = Vec::new();
+        Router { codec, shared, map, links, noted, request, active: false, broken: None }
     }
 
     fn send(&mut self, node: u16, query: bool, out: &mut Vec<u8>) {
@@ -93,27 +96,43 @@ impl Router {
         node: usize,
         bytes: &[u8],
         answer: &mut Answer,
-    ) -> Result<Option<Outcome>, &'static str> {
-        let link = self.links.get_mut(node).ok_or("something from a node that nobody knows")?;
-        let mut input = std::mem::take(&mut link.input);
-        let mut ending = None;
-        let mut taken = 0;
-        if input.is_empty() {
-            while let Some((reply, length)) = message::reply(&bytes[taken..])? {
-                taken += length;
-                ending = self.reply(node, reply, answer)?.or(ending);
+    ) -> Result<Option<Outcome>, Outcome> {
+        let Some(link) = self.links.get_mut(node) else {
+            return Err(broken("something from a node that nobody knows"));
+        };
+        let mut left = std::mem::take(&mut link.input);
+        let ended = bundle::take_from(&mut left, bytes, |bytes| self.replies(node, bytes, answer));
+        self.links[node].input = left;
+        ended
+    }
+
+    /// Takes the replies that are all there; says how many bytes they were.
+    fn replies(
+        &mut self,
+        node: usize,
+        bytes: &[u8],
+        answer: &mut Answer,
+    ) -> Result<(usize, Option<Outcome>), Outcome> {
+        let (mut taken, mut ending) = (0, None);
+        loop {
+            let ended = match message::reply(&bytes[taken..]) {
+                Ok(Some((reply, length))) => {
+                    taken += length;
+                    self.reply(node, reply, answer)
+                }
+                Ok(None) => return Ok((taken, ending)),
+                Err(why) => Err(why),
+            };
+            match ended {
+                // An operation ends once: what comes behind it is of none.
+                Ok(ended) => ending = ended.or(ending),
+                Err(why) if ending.is_some() => {
+                    self.broken = Some(broken(why));
+                    return Ok((bytes.len(), ending));
+                }
+                Err(why) => return Err(broken(why)),
             }
-            input.extend_from_slice(&bytes[taken..]);
-        } else {
-            input.extend_from_slice(bytes);
-            while let Some((reply, length)) = message::reply(&input[taken..])? {
-                taken += length;
-                ending = self.reply(node, reply, answer)?.or(ending);
-            }
-            input.drain(..taken);
         }
-        self.links[node].input = input;
-        Ok(ending)
     }
 
     fn reply(
@@ -214,16 +233,25 @@ impl Codec for Router {
     }
 
     fn decode(&mut self, input: &[u8], _out: &mut Vec<u8>, answer: &mut Answer) -> Step {
+        if let Some(outcome) = self.broken.take() {
+            return Step::Broken(outcome);
+        }
         let (mut consumed, mut ending) = (0, None);
         while let Some((node, content, length)) = frame::first(&input[consumed..]) {
             let node = usize::from(node);
             let ended = match content {
-                Frame::Data(bytes) => self.received(node, bytes, answer).map_err(broken),
-                Frame::Note(why) => self.lost(node, why),
+                _ if self.broken.is_some() => Ok(None),
+                Frame::Data(bytes) => self.received(node, bytes, answer),
+                // Behind the end of an operation it is nobody's failure: the next connects again.
+                Frame::Note(why) => self.lost(node, why).or_else(|why| match ending {
+                    Some(_) => Ok(None),
+                    None => Err(why),
+                }),
             };
             consumed += length;
             match ended {
                 Ok(ended) => ending = ended.or(ending),
+                Err(why) if ending.is_some() => self.broken = Some(why),
                 Err(outcome) => return Step::Broken(outcome),
             }
         }

@@ -96,6 +96,22 @@ fn a_record_is_asked_for_at_its_node_alone() {
 }
 
 #[test]
+fn what_comes_behind_the_end_of_an_operation_is_the_next_ones_failure() {
+    let (mut router, _, owner) = client();
+    let answer = &mut Answer::keeping();
+    let operation = Operation::Delete { key: b"k" };
+    let both = [DONE, DONE].concat();
+    for came in [&[(owner, &both[..])][..], &[(owner, DONE), (owner, DONE)]] {
+        encode(&mut router, &operation);
+        assert_eq!(outcome(decode(&mut router, came, answer)), Some(Outcome::Done));
+        encode(&mut router, &operation);
+        let step = decode(&mut router, &[(owner, DONE)], answer);
+        assert!(matches!(step, Step::Broken(_)), "{step:?}");
+        (router, ..) = client();
+    }
+}
+
+#[test]
 fn a_lookup_ends_when_every_node_has_ended() {
     let (mut router, shared, _) = client();
     let answer = &mut Answer::keeping();

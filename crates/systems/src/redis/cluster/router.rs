@@ -220,17 +220,11 @@ impl Router {
         let Some(link) = self.links.get_mut(node) else {
             return Err(protocol("something from a node that nobody knows"));
         };
-        if link.input.is_empty() {
-            let (taken, ending) = self.replies(node, bytes, out, answer)?;
-            self.links[node].input.extend_from_slice(&bytes[taken..]);
-            return Ok(ending);
-        }
-        link.input.extend_from_slice(bytes);
-        let mut input = std::mem::take(&mut link.input);
-        let (taken, ending) = self.replies(node, &input, out, answer)?;
-        input.drain(..taken);
-        self.links[node].input = input;
-        Ok(ending)
+        let mut left = std::mem::take(&mut link.input);
+        let ended =
+            bundle::take_from(&mut left, bytes, |bytes| self.replies(node, bytes, out, answer));
+        self.links[node].input = left;
+        ended
     }
 
     /// Takes the replies that are all there; says how many bytes they were.
