@@ -66,7 +66,7 @@ impl Default for Options {
             indexlet_entries: 65_536,
             // A split visits every object of the tablet while its writers wait.
             tablet_objects: 14_000,
-            stripes: 256,
+            stripes: 16_384,
             placement: Placement::Ranges,
             memory_limit_bytes: None,
             durability: Durability::Buffered,

@@ -3,7 +3,7 @@
 //!
 //! While one batch is written the next queues up. Left at that, two halves of the writers would
 //! take turns, each batch having one of them. So the leader waits for those whose write has just
-//! been done, who are on their way back: with a disk that takes its time, one batch has all
+//! been done, who are on their way back, for as long as a write takes: one batch then has all
 //! writers. Where they come too slowly for that to pay, it is left off for a while.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,7 +117,7 @@ impl Group {
             queue.hurries -= 1;
         } else if queue.records.len() < queue.expected {
             let before = queue.records.len();
-            let until = Instant::now() + queue.took / 2;
+            let until = Instant::now() + queue.took;
             while queue.records.len() < queue.expected && Instant::now() < until {
                 queue.lingers = Some(parker.unparker().clone());
                 drop(queue);
@@ -125,9 +125,9 @@ impl Group {
                 queue = self.queue.lock();
             }
             queue.lingers = None;
-            // In the time that half a write takes, more than half of them have to come.
-            let came = queue.records.len() - before;
-            if queue.records.len() < queue.expected && came * 2 <= queue.expected {
+            // It does not pay if most of those that were missing still are.
+            let missing = queue.expected.saturating_sub(queue.records.len());
+            if missing > (queue.expected - before) / 2 {
                 queue.hurries = HURRIES;
             }
         }
@@ -156,10 +156,11 @@ impl Group {
             following.lead.store(next.is_some(), Ordering::Release);
         }
         drop(queue);
+        // First those that are done: a woken thread takes the core of the one that wakes it.
+        let _ = batch.outcome.set(outcome.clone());
         if let Some(next) = next {
             next.unpark();
         }
-        let _ = batch.outcome.set(outcome.clone());
         outcome
     }
 }

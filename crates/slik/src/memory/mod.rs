@@ -30,7 +30,6 @@ mod tablet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use crossbeam_utils::CachePadded;
 
 pub(crate) use budget::Budget;
 use heaps::Heaps;
@@ -52,7 +51,9 @@ pub(crate) struct Memory {
     heaps: Heaps,
     /// Held while the layout is replaced.
     reshape: Mutex<()>,
-    stripes: Box<[CachePadded<Mutex<()>>]>,
+    /// So many, a byte each, that two writers rarely want the same: one that does waits for the other's
+    /// sync, and is missed in the batch that it would have shared.
+    stripes: Box<[Mutex<()>]>,
     budget: Arc<Budget>,
     /// Where writes are logged, if the table is durable.
     log: Option<TableLog>,
@@ -74,7 +75,7 @@ impl Memory {
             layout: ArcSwap::from_pointee(Layout::new(bits)),
             heaps: Heaps::new(bits),
             reshape: Mutex::new(()),
-            stripes: (0..stripes).map(|_| CachePadded::new(Mutex::new(()))).collect(),
+            stripes: (0..stripes).map(|_| Mutex::new(())).collect(),
             budget,
             log,
         }
