@@ -9,11 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    command::run_within,
-    fetch::COMMAND_LIMIT,
-    find::{expand, library_path},
-};
+use crate::{command::run_within, fetch::COMMAND_LIMIT, find::library_path, versions::expand};
 
 /// How many steps of dependencies are followed in search of libraries.
 const DEEPEST: usize = 4;

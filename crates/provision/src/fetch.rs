@@ -18,10 +18,11 @@ use crate::{
     command::run_within,
     debian,
     error::FetchError,
-    find::{Folders, Installed, expand, find_java, probe_fetched, require, with_java},
+    find::{Folders, Installed, find_java, probe_fetched, require, with_java},
     library::{InstalledLibrary, Library, probe_fetched_library},
     maven, npm, python,
     recipe::{Recipe, Source, Wheel},
+    versions::expand,
 };
 
 /// How long one command of a fetch may take.

@@ -6,7 +6,6 @@
 //! name.
 
 use std::{
-    cmp::Ordering,
     collections::BTreeMap,
     env,
     ffi::{OsStr, OsString},
@@ -24,6 +23,7 @@ use crate::{
     library::Library,
     recipe::{Recipe, Runs},
     release::Release,
+    versions::{expand, versions_in},
 };
 
 /// How long a program may take to tell its version.
@@ -196,19 +196,6 @@ fn find_fetched(recipe: &'static Recipe, folders: &Folders) -> Option<Installed>
     versions.into_iter().find_map(|root| probe_fetched(recipe, &root))
 }
 
-/// What was fetched into `shelf`, newest version first.
-pub(crate) fn versions_in(shelf: &Path) -> Vec<PathBuf> {
-    let mut versions: Vec<PathBuf> = fs::read_dir(shelf)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| !is_hidden(path))
-        .collect();
-    versions.sort_by(|a, b| by_version(b.as_os_str(), a.as_os_str()));
-    versions
-}
-
 /// The server in a folder that a fetch filled.
 pub(crate) fn probe_fetched(recipe: &'static Recipe, root: &Path) -> Option<Installed> {
     recipe.sources.iter().find_map(|source| {
@@ -217,10 +204,6 @@ pub(crate) fn probe_fetched(recipe: &'static Recipe, root: &Path) -> Option<Inst
             .into_iter()
             .find_map(|binary| probe(recipe, &binary, Origin::Fetched, libraries.clone()).ok())
     })
-}
-
-fn is_hidden(path: &Path) -> bool {
-    path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 /// Makes sure that `binary` is the recipe's product and complete; if not, says why.
@@ -332,45 +315,6 @@ pub(crate) fn library_path(folders: &[PathBuf]) -> Option<(&'static str, OsStrin
     Some(("LD_LIBRARY_PATH", env::join_paths(all).ok()?))
 }
 
-/// The existing paths that `pattern` stands for, newest version first. Each part of it may have
-/// one `*`.
-pub(crate) fn expand(pattern: &Path) -> Vec<PathBuf> {
-    let mut found = vec![PathBuf::new()];
-    for part in pattern.components() {
-        let part = part.as_os_str();
-        match part.to_str().and_then(|text| text.split_once('*')) {
-            None => found.iter_mut().for_each(|path| path.push(part)),
-            Some((start, end)) => {
-                let mut next = Vec::new();
-                for folder in &found {
-                    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-                    next.extend(entries.map(|entry| entry.path()).filter(|path| {
-                        let name = path.file_name().unwrap_or_default().to_string_lossy();
-                        name.len() >= start.len() + end.len()
-                            && name.starts_with(start)
-                            && name.ends_with(end)
-                    }));
-                }
-                next.sort_by(|a, b| by_version(b.as_os_str(), a.as_os_str()));
-                found = next;
-            }
-        }
-    }
-    found.retain(|path| path.exists());
-    found
-}
-
-/// Orders names with numbers in them as people do: `9.6` before `15`.
-fn by_version(a: &OsStr, b: &OsStr) -> Ordering {
-    let numbers = |name: &OsStr| -> Vec<u64> {
-        name.to_string_lossy()
-            .split(|c: char| !c.is_ascii_digit())
-            .filter_map(|digits| digits.parse().ok())
-            .collect()
-    };
-    numbers(a).cmp(&numbers(b)).then_with(|| a.cmp(b))
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -461,12 +405,5 @@ mod tests {
         fake_server(&place.join("lib/initdb"), "initdb");
         let found = find(postgres, &folders).expect("no override").expect("complete now");
         assert_eq!(found.binary, place.join("lib/postgres"));
-    }
-
-    #[test]
-    fn versions_are_ordered_by_their_numbers() {
-        let mut names = ["9.6", "15", "15.2", "10"].map(OsStr::new);
-        names.sort_by(|a, b| by_version(a, b));
-        assert_eq!(names, ["9.6", "10", "15", "15.2"].map(OsStr::new));
     }
 }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{account::Account, find::expand};
+use crate::{account::Account, versions::expand};
 
 /// Where distributions put runtimes; the newest is looked at first.
 const USUAL_HOMES: &str = "/usr/lib/jvm/*";

@@ -1,6 +1,8 @@
 //! Starting a server: a folder, the settings, a port, the program, and its first answer.
 
+mod failures;
 mod nodes;
+mod reach;
 
 use std::{
     collections::BTreeMap,
@@ -36,6 +38,8 @@ use crate::{
 
 pub(crate) use nodes::Size;
 
+use failures::port_was_taken;
+
 /// How often a server is started anew because its port was taken between choice and use.
 const PORT_ATTEMPTS: usize = 5;
 /// How long the program that prepares the data folder may take.
@@ -48,8 +52,6 @@ const SOCKET_PATH_BYTES: usize = 107;
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// How many lines of the log an error shows.
 const LOG_LINES: usize = 12;
-/// A disk with less than this is full.
-const FULL_BYTES: u64 = 1 << 20;
 
 /// What to start and how.
 #[derive(Clone, Debug)]
@@ -97,7 +99,7 @@ pub fn start(launch: Launch<'_>) -> Result<Server, StartError> {
     })?;
     let account = Account::for_servers()?;
     if let Some(account) = &account {
-        check_reach(account, &launch, &parent)?;
+        reach::check(account, &launch, &parent)?;
     }
 
     folder::sweep(&parent);
@@ -114,44 +116,6 @@ fn check_port(recipe: &Recipe, port: u16) -> Result<(), StartError> {
         port,
         why: error.to_string(),
     })
-}
-
-/// Whether the user that runs the server gets at what it needs.
-fn check_reach(account: &Account, launch: &Launch<'_>, parent: &Path) -> Result<(), StartError> {
-    let Launch { installed, warden, .. } = launch;
-    let binary: (&str, &Path, &str) = (
-        "the server",
-        match (installed.recipe.runs, installed.binary.parent()) {
-            // Read and not run.
-            (Runs::Java(_) | Runs::Release, Some(folder)) => folder,
-            _ => &installed.binary,
-        },
-        "set ASSAY_HOME to a folder that every user can enter and fetch it again, or open that \
-         one with chmod a+x",
-    );
-    let parent =
-        ("the folder", parent, "choose another with --data-folder, for example --data-folder /tmp");
-    let host = (installed.recipe.runs == Runs::Library).then_some((
-        "Assay, which hosts the library,",
-        warden.program.as_path(),
-        "install it in a folder that every user can enter, such as /usr/local/bin, or open that one with \
-         chmod a+x",
-    ));
-    let java = installed.java.as_deref().map(|java| {
-        ("Java", java, "install one in a folder that every user can enter, and set JAVA_HOME to it")
-    });
-    for (what, path, next) in [binary, parent].into_iter().chain(host).chain(java) {
-        if let Some(blocked) = account.blocked_at(path) {
-            return Err(StartError::OutOfReach {
-                what,
-                path: path.to_path_buf(),
-                account: account.name.clone(),
-                blocked,
-                next,
-            });
-        }
-    }
-    Ok(())
 }
 
 /// A server that is being started.
@@ -335,14 +299,6 @@ impl<'a> Start<'a> {
         Ok(ports)
     }
 
-    fn no_port(&self, error: io::Error) -> StartError {
-        StartError::Port {
-            name: self.recipe.name,
-            port: 0,
-            why: format!("the system has no free port to give: {error}"),
-        }
-    }
-
     fn run_server(&mut self, command: Command) -> Result<u32, StartError> {
         let program = command.program.clone();
         let task = self.task(command, self.launch.cpus.clone());
@@ -389,18 +345,6 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// What a report while the server starts means: it ended, or its warden did.
-    fn not_starting(&self, report: io::Result<Option<Report>>) -> StartError {
-        match report {
-            Ok(Some(Report::Exited { status, .. })) => {
-                self.ended(&self.launch.installed.binary, status)
-            }
-            Ok(Some(other)) => self.out_of_turn(&other),
-            Ok(None) => self.out_of_turn(&"nothing"),
-            Err(error) => self.warden_trouble(error.to_string()),
-        }
-    }
-
     fn task(&self, command: Command, cpus: Option<Vec<usize>>) -> Task {
         let data = self.site.data.clone();
         let mut env: Vec<(String, OsString)> = vec![
@@ -425,36 +369,6 @@ impl<'a> Start<'a> {
             cpus,
         }
     }
-
-    fn ended(&self, program: &Path, status: String) -> StartError {
-        let name = self.recipe.name;
-        let log = logfile::tail(&self.log, LOG_LINES);
-        // A full disk may have no room for the line that says so.
-        let full = log.iter().any(|line| line.contains("No space left on device"))
-            || rustix::fs::statvfs(&self.folder)
-                .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < FULL_BYTES);
-        if full {
-            return StartError::DiskFull { name, folder: self.folder.clone(), log };
-        }
-        let program = program.file_name().unwrap_or(program.as_os_str());
-        StartError::Exited { name, program: program.to_string_lossy().into_owned(), status, log }
-    }
-
-    fn cannot_run(&self, program: &Path, why: String) -> StartError {
-        StartError::CannotRun { name: self.recipe.name, program: program.to_path_buf(), why }
-    }
-
-    fn out_of_turn(&self, report: &impl std::fmt::Debug) -> StartError {
-        self.warden_trouble(format!("answered out of turn: {report:?}"))
-    }
-
-    fn warden_trouble(&self, why: String) -> StartError {
-        StartError::Warden {
-            name: self.recipe.name.to_owned(),
-            program: self.launch.warden.program.clone(),
-            why,
-        }
-    }
 }
 
 fn words(command: &Command) -> Vec<String> {
@@ -467,11 +381,6 @@ fn words(command: &Command) -> Vec<String> {
 /// The name of a server's Unix socket; settings that ask one of a server without are refused before.
 fn socket_name(recipe: &Recipe) -> &'static str {
     recipe.socket_name.unwrap_or("socket")
-}
-
-/// Whether the log of a server that ended says that it was for its port.
-fn port_was_taken(recipe: &Recipe, log: &[String]) -> bool {
-    log.iter().any(|line| recipe.port_taken.iter().any(|words| line.contains(words)))
 }
 
 /// Makes a folder that only its owner, the server's user, can enter.

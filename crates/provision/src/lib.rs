@@ -35,6 +35,7 @@ mod recipes;
 mod release;
 mod server;
 mod settings;
+mod versions;
 pub mod warden;
 
 pub use account::Account;

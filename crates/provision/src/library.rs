@@ -9,9 +9,10 @@ use std::{
 use crate::{
     elf::check_library,
     error::FindError,
-    find::{Folders, Origin, expand, versions_in},
+    find::{Folders, Origin},
     recipe::Source,
     recipes::{duckdb::DUCKDB, rocksdb::ROCKSDB},
+    versions::{expand, versions_in},
 };
 
 /// Every library.

@@ -21,7 +21,7 @@ use assay_systems::{
 use crate::{TrialError, placement::Cores};
 
 /// How long a server may take from its start to its first answer.
-const READY_TIMEOUT: Duration = Duration::from_secs(60);
+const READY_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Where servers are found and what keeps them.
 #[derive(Clone, Debug)]

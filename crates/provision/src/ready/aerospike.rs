@@ -42,16 +42,14 @@ pub(super) fn ask(mut stream: impl Stream, data: &Path) -> io::Result<Readiness>
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use super::super::{Probe, Readiness, tests::answering};
+    use super::{super::tests::Replies, *};
 
     #[test]
-    fn aerospike_is_asked_for_the_name_of_its_cluster() {
-        let data = Path::new("/nowhere/assay-aerospike-1/data");
-        let ours: &[&[u8]] =
-            &[b"\x02\x01\0\0\0\0\0\x36cluster-name\tassay-aerospike-1\npartition-generation\t0\n"];
-        assert_eq!(Probe::Aerospike.attempt(&answering(ours), 42, data), Readiness::Ready);
+    fn a_node_is_asked_for_the_name_of_its_cluster() {
+        let asked = |reply| ask(Replies(reply), Path::new("/nowhere/assay-aerospike-1/data"));
+        let ours =
+            b"\x02\x01\0\0\0\0\0\x36cluster-name\tassay-aerospike-1\npartition-generation\t0\n";
+        assert_eq!(asked(ours).expect("read"), Readiness::Ready);
         for other in [
             &b"\x02\x01\0\0\0\0\0\x29cluster-name\tnull\npartition-generation\t0\n"[..],
             b"\x02\x01\0\0\0\0\0\x37cluster-name\tassay-aerospike-1\npartition-generation\t-1\n",
@@ -60,9 +58,8 @@ mod tests {
             b"HTTP/1.1 400",
             b"\x02",
         ] {
-            let other: &'static [&'static [u8]] = Box::leak(Box::new([other]));
-            let found = Probe::Aerospike.attempt(&answering(other), 42, data);
-            assert!(matches!(found, Readiness::NotYet(_)), "{found:?}");
+            let found = asked(other);
+            assert!(!matches!(found, Ok(Readiness::Ready)), "{found:?}");
         }
     }
 }

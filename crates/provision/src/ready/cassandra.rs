@@ -70,7 +70,7 @@ fn request(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::tests::Replies, *};
 
     #[test]
     fn the_lengths_of_the_requests_are_right() {
@@ -80,25 +80,6 @@ mod tests {
         }
         let text = u32::from_be_bytes([QUERY[5], QUERY[6], QUERY[7], QUERY[8]]);
         assert_eq!(text as usize, QUERY.len() - 5 - 4 - 3);
-    }
-
-    /// Replies that are read, and requests that nobody reads.
-    struct Replies(&'static [u8]);
-
-    impl io::Read for Replies {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            self.0.read(into)
-        }
-    }
-
-    impl io::Write for Replies {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
     }
 
     const NAMED: &[u8] = b"\x84\0\0\0\x02\0\0\0\0\x84\0\0\0\x08\0\0\0\x09\0\0\0\x02\0\0\0\x01x";

@@ -34,32 +34,13 @@ pub(super) fn ask(mut stream: impl Stream, pid: u32, data: &Path) -> io::Result<
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    /// A reply that is read, and requests that nobody reads.
-    struct Reply(&'static [u8]);
-
-    impl io::Read for Reply {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            self.0.read(into)
-        }
-    }
-
-    impl io::Write for Reply {
-        fn write(&mut self, words: &[u8]) -> io::Result<usize> {
-            Ok(words.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use super::{super::tests::Replies, *};
 
     #[test]
     fn a_node_serves_when_it_answers_and_its_file_names_it() {
         let data = tempfile::tempdir().expect("a temporary folder");
         let up = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK";
-        let asked = |reply, pid| ask(Reply(reply), pid, data.path()).expect("it can be read");
+        let asked = |reply, pid| ask(Replies(reply), pid, data.path()).expect("it can be read");
         assert!(matches!(asked(up, 42), Readiness::NotYet(why) if why.contains("not serve yet")));
         fs::write(data.path().join(SERVING), "42").expect("written");
         assert_eq!(asked(up, 42), Readiness::Ready);

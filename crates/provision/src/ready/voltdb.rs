@@ -58,26 +58,7 @@ fn request(stream: &mut impl Stream, words: &[u8]) -> io::Result<Vec<u8>> {
 mod tests {
     use sha2::{Digest, Sha256};
 
-    use super::*;
-
-    /// Replies that are read, and requests that nobody reads.
-    struct Replies(&'static [u8]);
-
-    impl io::Read for Replies {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            self.0.read(into)
-        }
-    }
-
-    impl io::Write for Replies {
-        fn write(&mut self, words: &[u8]) -> io::Result<usize> {
-            Ok(words.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use super::{super::tests::Replies, *};
 
     fn asked(replies: &'static [u8]) -> io::Result<Readiness> {
         ask(Replies(replies), Path::new("/d"))

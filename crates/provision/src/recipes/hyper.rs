@@ -6,7 +6,7 @@ use assay_model::{Address, Durability, Endpoint};
 
 use super::{PLACE, PROMISE, SECRET};
 use crate::{
-    ready::{POSTGRES_USER, Probe},
+    ready::{Probe, postgres::USER},
     recipe::{IN_USE, Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
     warden::protocol::StopSignal,
 };
@@ -92,7 +92,7 @@ pub(crate) static HYPER: Recipe = Recipe {
     prepare: None,
     arguments,
     socket_name: Some(SOCKET),
-    endpoint: |address| Endpoint { user: Some(POSTGRES_USER.to_owned()), ..Endpoint::at(address) },
+    endpoint: |address| Endpoint { user: Some(USER.to_owned()), ..Endpoint::at(address) },
 };
 
 fn arguments(
@@ -109,7 +109,7 @@ fn arguments(
     ]
     .map(OsString::from)
     .into();
-    args.push(format!("--init-user={POSTGRES_USER}").into());
+    args.push(format!("--init-user={USER}").into());
     args.extend(settings.iter().map(|(name, value)| format!("--{name}={value}").into()));
     args.push("--listen-connection".into());
     args.push(match address {

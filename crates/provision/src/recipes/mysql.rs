@@ -11,7 +11,10 @@ use assay_model::{Address, Durability, Endpoint};
 use super::{PLACE, PROMISE, SECRET};
 use crate::{
     npm::Package,
-    ready::{MYSQL_PID_FILE, MYSQL_USER, Probe},
+    ready::{
+        Probe,
+        mysql::{PID_FILE, USER},
+    },
     recipe::{Command, IN_USE, Level, Recipe, Runs, SettingDoc, Site, Source},
     warden::protocol::StopSignal,
 };
@@ -157,7 +160,7 @@ const FAMILY: Recipe = Recipe {
     prepare: None,
     arguments,
     socket_name: Some(SOCKET),
-    endpoint: |address| Endpoint { user: Some(MYSQL_USER.to_owned()), ..Endpoint::at(address) },
+    endpoint: |address| Endpoint { user: Some(USER.to_owned()), ..Endpoint::at(address) },
 };
 
 /// Where the product lies: what is in `PREFIX/sbin`, `PREFIX/bin` or `PREFIX/libexec` is at home in
@@ -224,7 +227,7 @@ fn arguments(
     args.extend([
         "--skip-log-bin".into(),
         option("datadir", site.data.clone()),
-        option("pid-file", site.data.join(MYSQL_PID_FILE)),
+        option("pid-file", site.data.join(PID_FILE)),
     ]);
     if recipe.name == MARIADB.name {
         // Where its messages are; MySQL finds its own, but where it lies beside them.

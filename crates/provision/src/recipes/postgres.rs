@@ -6,7 +6,10 @@ use assay_model::{Address, Durability, Endpoint};
 
 use super::{PLACE, PROMISE, SECRET};
 use crate::{
-    ready::{POSTGRES_DATABASE, POSTGRES_USER, Probe},
+    ready::{
+        Probe,
+        postgres::{DATABASE, USER},
+    },
     recipe::{Command, IN_USE, Level, Recipe, Runs, SettingDoc, Site, Source, Wheel},
     warden::protocol::StopSignal,
 };
@@ -130,8 +133,8 @@ pub(crate) static POSTGRES: Recipe = Recipe {
     arguments,
     socket_name: Some(".s.PGSQL.5432"),
     endpoint: |address| Endpoint {
-        user: Some(POSTGRES_USER.to_owned()),
-        database: Some(POSTGRES_DATABASE.to_owned()),
+        user: Some(USER.to_owned()),
+        database: Some(DATABASE.to_owned()),
         ..Endpoint::at(address)
     },
 };
@@ -139,8 +142,7 @@ pub(crate) static POSTGRES: Recipe = Recipe {
 fn initdb(site: &Site<'_>, _settings: &BTreeMap<String, String>) -> Command {
     let mut args: Vec<OsString> = vec!["-D".into(), site.data.clone().into()];
     args.extend(
-        ["-U", POSTGRES_USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-            .map(OsString::from),
+        ["-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"].map(OsString::from),
     );
     Command { program: site.installed.binary.with_file_name("initdb"), args }
 }
