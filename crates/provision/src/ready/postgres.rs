@@ -9,7 +9,8 @@ pub(crate) const USER: &str = "bench";
 /// The database that PostgreSQL is set up with.
 pub(crate) const DATABASE: &str = "postgres";
 
-/// PostgreSQL: a login, and the process number in its own file. A server that still starts refuses it with SQLSTATE 57P03.
+/// PostgreSQL: a login, and the process number in its own file. A server that still starts refuses it with
+/// SQLSTATE 57P03.
 pub(super) fn ask(mut stream: impl Stream, pid: u32, data: &Path) -> io::Result<Readiness> {
     let words = ["user", USER, "database", DATABASE];
     if let Err(not_yet) = log_in(&mut stream, &words)? {
