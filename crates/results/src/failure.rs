@@ -92,12 +92,22 @@ impl TrialPhase {
 impl Failure {
     /// What happened in a sentence that goes on from the system's name, as in `failed while it was
     /// measured in repeat 2: the server ended by itself: …`. Of a server's log that follows the
-    /// first line it has only what that line announces; [`Failure::error`] has all of it.
+    /// first line it has only what that line announces, and of a long one its end, where it says why;
+    /// [`Failure::error`] has all of it.
     pub fn sentence(&self) -> String {
         let mut lines = self.error.lines().map(str::trim);
         let mut why = lines.next().unwrap_or_default().to_owned();
         if why.ends_with(':') {
-            lines.for_each(|line| why = format!("{why} {line}"));
+            let log = lines.collect::<Vec<_>>().join(" ");
+            let room = LONGEST_REASON.saturating_sub(why.chars().count() + 2);
+            why.push(' ');
+            match log.chars().count().checked_sub(room) {
+                Some(beyond @ 1..) => {
+                    why.push('…');
+                    why.extend(log.chars().skip(beyond));
+                }
+                _ => why.push_str(&log),
+            }
         }
         if let Some((end, _)) = why.char_indices().nth(LONGEST_REASON) {
             why.truncate(end);
@@ -167,6 +177,11 @@ mod tests {
             sentence("it did not start; its log:\n    FATAL\n    line 7"),
             format!("{said}it did not start; its log: FATAL line 7")
         );
+        let log = format!("it ended; its log:\n    {}\n    FATAL", "ä".repeat(LONGEST_REASON));
+        let told = sentence(&log);
+        assert!(told.starts_with(&format!("{said}it ended; its log: …ä")), "{told}");
+        assert!(told.ends_with("ä FATAL"), "{told}");
+        assert_eq!(told.chars().count(), said.len() + LONGEST_REASON);
         assert_eq!(sentence(""), said);
         let long = sentence(&"ä".repeat(LONGEST_REASON + 1));
         assert_eq!(long, format!("{said}{}…", "ä".repeat(LONGEST_REASON)));
