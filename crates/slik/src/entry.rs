@@ -24,7 +24,15 @@ fn push_escaped(key: &[u8], out: &mut Vec<u8>) {
 /// Writes the entry of a key over `out`.
 #[inline]
 pub(crate) fn encode(key: &[u8], hash: u64, out: &mut Vec<u8>) {
-    before(key, out);
+    out.clear();
+    append(key, hash, out);
+}
+
+/// Appends the entry of a key to `out`.
+#[inline]
+pub(crate) fn append(key: &[u8], hash: u64, out: &mut Vec<u8>) {
+    push_escaped(key, out);
+    out.extend_from_slice(&[0, 0]);
     out.extend_from_slice(&hash.to_be_bytes());
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use crate::protocol::changes::Changes;
 use crate::scan::{Batch, Cursor};
 use crate::schema::SchemaView;
 
@@ -24,9 +25,11 @@ pub(crate) struct WriteScratch {
     pub(crate) image: Vec<u8>,
     /// The old object without its value; meaningful if there is one.
     pub(crate) old: Vec<u8>,
+    pub(crate) changes: Changes,
+    /// The entry of an object that is indexed.
     pub(crate) entry: Vec<u8>,
-    /// An entry of an indexlet that has become too large.
-    pub(crate) grown: Vec<u8>,
+    /// The key of an entry.
+    pub(crate) key: Vec<u8>,
     pub(crate) schema: SchemaView,
 }
 
@@ -56,6 +59,9 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
         if large.capacity() > KEPT_BYTES {
             *large = Vec::new();
         }
+    }
+    if write.changes.capacity() > KEPT_BYTES {
+        write.changes = Changes::default();
     }
     SCRATCH.with(|cell| cell.set(Some(scratch)));
     result

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use crate::error::Error;
 use crate::mutant::Switches;
 use crate::object::ObjectRef;
+use crate::protocol::changes::Changes;
 use crate::scan::{Batch, Cursor};
 use crate::schema::{IndexId, SchemaView};
 
@@ -56,17 +57,24 @@ pub(crate) trait Substrate {
         visit: impl FnMut(ObjectRef<'_>),
     ) -> Option<Hint>;
 
+    /// Visits every object whose primary key has the commit's hash, until told that this one is to be
+    /// replaced and nothing else to be changed. A substrate that can then commits under the same
+    /// latch; another leaves that to its caller.
+    fn read_and_commit<'a>(
+        &'a self,
+        view: &mut Self::View<'a>,
+        commit: &Commit<'_>,
+        visit: impl FnMut(ObjectRef<'_>) -> bool,
+    ) -> Looked;
+
     /// The objects of a hash will be asked for soon.
     fn prefetch_hash(&self, view: &Self::View<'_>, hash: u64);
 
-    /// The place of an entry will be asked for soon.
-    fn prefetch_entry(&self, index: IndexId, entry: &[u8]);
+    /// The entries of a write will be inserted and removed soon. Notes where they are.
+    fn foresee(&self, view: &Self::View<'_>, changes: &mut Changes);
 
     /// What a hint leads to will be asked for soon.
     fn prefetch(&self, hint: Hint);
-
-    /// A hint at where a commit that follows will put its object.
-    fn guess(&self, commit: &Commit<'_>) -> Hint;
 
     /// Gives an entry a better hint, if it is still there.
     fn mend(&self, index: IndexId, entry: &[u8], hint: Hint);
@@ -76,16 +84,29 @@ pub(crate) trait Substrate {
     fn commit<'a>(
         &'a self,
         view: &mut Self::View<'a>,
-        commit: Commit<'_>,
+        commit: &Commit<'_>,
     ) -> Result<Committed, Refused>;
 
     /// Adds an entry to the indexlet that owns it; adding it twice is adding it once, with the later
     /// hint.
-    fn insert_entry(&self, index: IndexId, entry: &[u8], hint: Hint) -> Result<Grown, Refused>;
+    fn insert_entry<'a>(
+        &'a self,
+        view: &mut Self::View<'a>,
+        index: IndexId,
+        entry: &[u8],
+        near: Near,
+        hint: Hint,
+    ) -> Result<Grown, Refused>;
 
     /// Removes an entry from the indexlet that owns it; of no effect if it is not there, or the
     /// index is gone.
-    fn remove_entry(&self, index: IndexId, entry: &[u8]);
+    fn remove_entry<'a>(
+        &'a self,
+        view: &mut Self::View<'a>,
+        index: IndexId,
+        entry: &[u8],
+        near: Near,
+    );
 
     /// Appends to `batch` the next entries at `cursor`, and moves the cursor past them. Gives the
     /// incarnation of the index; given one, refuses to go on in another.
@@ -140,6 +161,23 @@ impl Hint {
     pub(crate) fn word(self) -> u64 {
         self.0
     }
+}
+
+/// Where in its index an entry was last known to be, or to belong, in the substrate's own terms: it may
+/// be wrong, and is checked whenever it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Near(pub(crate) u32);
+
+impl Near {
+    pub(crate) const UNKNOWN: Near = Near(u32::MAX);
+}
+
+/// What [`Substrate::read_and_commit`] did.
+pub(crate) enum Looked {
+    /// It committed, or was refused to.
+    Committed(Result<Committed, Refused>),
+    /// It only looked. A commit that follows is likely to put its object where this leads.
+    Only(Hint),
 }
 
 /// What a writer expects to find under its primary key.

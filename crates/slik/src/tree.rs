@@ -148,9 +148,32 @@ impl Tree {
         node
     }
 
-    /// Asks for the memory of the leaf where the entry is, or would be. O(log n).
-    pub(crate) fn prefetch(&self, entry: &[u8]) {
-        self.leaves[self.leaf_of(entry)].page.prefetch_text();
+    /// The number of the leaf where the entry is, or would be. Asks for what a search in it needs
+    /// first. O(log n).
+    pub(crate) fn approach(&self, entry: &[u8]) -> u32 {
+        self.leaf_of(entry)
+    }
+
+    /// Asks for what a change of a leaf needs besides, if there is a leaf of that number. O(1).
+    pub(crate) fn prefetch_text(&self, near: u32) {
+        if let Some(leaf) = self.leaves.get(near) {
+            leaf.page.prefetch_text();
+        }
+    }
+
+    /// The leaf where the entry is, or would be, and the place in it; found in the leaf of number
+    /// `near`, if there is one and the entry is between its others, without a way from the root.
+    #[inline]
+    fn find(&self, near: u32, entry: &[u8]) -> (u32, Result<usize, usize>) {
+        if let Some(leaf) = self.leaves.get(near) {
+            let place = leaf.page.find(entry);
+            let is_inside = place.is_ok() || place.is_err_and(|at| 0 < at && at < leaf.page.len());
+            if is_inside {
+                return (near, place);
+            }
+        }
+        let leaf = self.leaf_of(entry);
+        (leaf, self.leaves[leaf].page.find(entry))
     }
 
     /// The way from the root to [`Tree::leaf_of`], and that leaf.

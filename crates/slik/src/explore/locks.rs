@@ -55,6 +55,11 @@ impl<T> RwLock<T> {
         acquire(|| self.0.try_read(), || self.0.read())
     }
 
+    /// Not a place to switch: what is read this way must not change what the store does.
+    pub(crate) fn try_read(&self) -> Option<parking_lot::RwLockReadGuard<'_, T>> {
+        self.0.try_read()
+    }
+
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
         acquire(|| self.0.try_write(), || self.0.write())
     }

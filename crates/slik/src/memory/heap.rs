@@ -259,9 +259,18 @@ impl Heap {
         self.segments[place.segment()].prefetch(place.offset());
     }
 
+    /// A hint at where a record will be that now is at `place`, if it is there, when it has so many
+    /// bytes.
+    pub(super) fn guess(&self, place: Option<Place>, len: usize) -> Hint {
+        match place.filter(|place| self.has_room(*place, len)) {
+            Some(place) => self.hint(place),
+            None => self.next_hint(len),
+        }
+    }
+
     /// Where [`Heap::put`] would put a record next: a hint at what is not there yet, wrong if
     /// another record comes first.
-    pub(super) fn next_hint(&self, len: usize) -> Hint {
+    fn next_hint(&self, len: usize) -> Hint {
         let (number, offset) = match self.open_for(footprint(len)) {
             Some(open) => (open, self.segments[open as usize].filled as usize),
             None => (self.free.last().copied().unwrap_or(self.segments.len() as u32), 0),

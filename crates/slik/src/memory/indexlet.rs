@@ -1,5 +1,7 @@
 //! An indexlet: the entries of one range, behind a latch of its own.
 
+use std::ops::Deref;
+
 use crate::sync::{RwLock, RwLockReadGuard};
 use crossbeam_utils::CachePadded;
 
@@ -28,6 +30,12 @@ impl Indexlet {
     #[inline]
     pub(super) fn read(&self) -> RwLockReadGuard<'_, IndexletState> {
         self.0.read()
+    }
+
+    /// `None` rather than wait for a writer.
+    #[inline]
+    pub(super) fn try_read(&self) -> Option<impl Deref<Target = IndexletState>> {
+        self.0.try_read()
     }
 }
 

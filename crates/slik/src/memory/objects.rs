@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arc_swap::Guard;
 
 use super::Memory;
+use super::heap::{Heap, Place};
 use super::indexlet::IndexletState;
 use super::layout::Layout;
 use super::parts::{self, Parts, Range};
@@ -13,9 +14,12 @@ use super::tablet::TabletState;
 use crate::error::Error;
 use crate::mutant::{Mutant, Switches};
 use crate::object::ObjectRef;
+use crate::protocol::changes::Changes;
 use crate::scan::{Batch, Cursor};
 use crate::schema::{IndexId, SchemaView};
-use crate::substrate::{Commit, Committed, Grown, HashCursor, Hint, Refused, Substrate};
+use crate::substrate::{
+    Commit, Committed, Grown, HashCursor, Hint, Looked, Near, Refused, Substrate,
+};
 use crate::sync::{self, MutexGuard};
 use crate::tree::Direction;
 
@@ -89,14 +93,56 @@ impl Substrate for Memory {
         self.read_and_hint(view, hash, visit)
     }
 
+    fn read_and_commit(
+        &self,
+        view: &mut Guard<Arc<Layout>>,
+        commit: &Commit<'_>,
+        mut visit: impl FnMut(ObjectRef<'_>) -> bool,
+    ) -> Looked {
+        loop {
+            let mut state = view.tablet(commit.hash).write();
+            if state.owns(commit.hash) {
+                let mut heap = self.heaps.write(commit.hash);
+                let mut last = None;
+                let place = state
+                    .places(commit.hash, &heap, &self.switches)
+                    .inspect(|place| last = Some(*place))
+                    .find(|place| visit(ObjectRef::new(heap.get(*place))));
+                if place.is_some() && self.log.is_none() {
+                    let committed = self.commit_at(&mut state, &mut heap, place, commit);
+                    return Looked::Committed(committed);
+                }
+                return Looked::Only(heap.guess(last, commit.object.map_or(0, <[u8]>::len)));
+            }
+            drop(state);
+            *view = self.layout.load();
+        }
+    }
+
     #[inline]
     fn prefetch_hash(&self, view: &Guard<Arc<Layout>>, hash: u64) {
         view.tablet(hash).read().prefetch(hash);
     }
 
-    fn prefetch_entry(&self, index: IndexId, entry: &[u8]) {
-        if let Some(slot) = self.layout.load().index(index) {
-            slot.parts.of(entry).read().tree.prefetch(entry);
+    /// All leaves come at once, and then all that is reached through them.
+    fn foresee(&self, view: &Guard<Arc<Layout>>, changes: &mut Changes) {
+        for number in changes.all() {
+            let (index, entry, _) = changes.get(number);
+            let Some(indexlet) = view.index(index).map(|slot| slot.parts.of(entry)) else {
+                continue;
+            };
+            let Some(state) = indexlet.try_read() else { continue };
+            let near = state.tree.approach(entry);
+            changes.locate(number, Near(near));
+        }
+        for number in changes.all() {
+            let (index, entry, near) = changes.get(number);
+            let Some(indexlet) = view.index(index).map(|slot| slot.parts.of(entry)) else {
+                continue;
+            };
+            if let Some(state) = indexlet.try_read() {
+                state.tree.prefetch_text(near.0);
+            }
         }
     }
 
@@ -113,63 +159,72 @@ impl Substrate for Memory {
         state.tree.set_word(entry, hint.word());
     }
 
-    fn guess(&self, commit: &Commit<'_>) -> Hint {
-        let layout = self.layout.load();
-        let state = layout.tablet(commit.hash).read();
-        state.guess(commit, &self.heaps.read(commit.hash))
-    }
-
     fn commit(
         &self,
         view: &mut Guard<Arc<Layout>>,
-        commit: Commit<'_>,
+        commit: &Commit<'_>,
     ) -> Result<Committed, Refused> {
         if let Some(log) = &self.log {
-            return self.commit_logged(log, &commit);
+            return self.commit_logged(log, commit);
         }
         loop {
             let mut state = view.tablet(commit.hash).write();
             if state.owns(commit.hash) {
-                return self.commit_to(&mut state, &commit);
+                return self.commit_to(&mut state, commit);
             }
             drop(state);
             *view = self.layout.load();
         }
     }
 
-    fn insert_entry(&self, index: IndexId, entry: &[u8], hint: Hint) -> Result<Grown, Refused> {
+    fn insert_entry(
+        &self,
+        view: &mut Guard<Arc<Layout>>,
+        index: IndexId,
+        entry: &[u8],
+        near: Near,
+        hint: Hint,
+    ) -> Result<Grown, Refused> {
         loop {
-            let layout = self.layout.load();
-            let Some(slot) = layout.index(index) else { return Err(Refused::Schema) };
+            let Some(slot) = view.index(index) else { return Err(Refused::Schema) };
             let mut state = slot.parts.of(entry).0.write();
             if state.dropped {
                 return Err(Refused::Schema);
             }
             if !state.owns(entry) {
+                drop(state);
+                *view = self.layout.load();
                 continue;
             }
             self.budget.admit(entry.len() + size_of::<Hint>())?;
             let before_bytes = state.memory_bytes();
-            state.tree.insert(entry, hint.word());
+            state.tree.insert_near(near.0, entry, hint.word());
             self.budget.count(before_bytes, state.memory_bytes());
             let may_split = matches!(*slot.parts, Parts::Ranges(_));
             return Ok(may_split && state.tree.len() > self.options.indexlet_entries);
         }
     }
 
-    fn remove_entry(&self, index: IndexId, entry: &[u8]) {
+    fn remove_entry(
+        &self,
+        view: &mut Guard<Arc<Layout>>,
+        index: IndexId,
+        entry: &[u8],
+        near: Near,
+    ) {
         loop {
-            let layout = self.layout.load();
-            let Some(slot) = layout.index(index) else { return };
+            let Some(slot) = view.index(index) else { return };
             let mut state = slot.parts.of(entry).0.write();
             if state.dropped {
                 return;
             }
             if !state.owns(entry) {
+                drop(state);
+                *view = self.layout.load();
                 continue;
             }
             let before_bytes = state.memory_bytes();
-            state.tree.remove(entry);
+            state.tree.remove_near(near.0, entry);
             return self.budget.count(before_bytes, state.memory_bytes());
         }
     }
@@ -287,8 +342,20 @@ impl Memory {
         commit: &Commit<'_>,
     ) -> Result<Committed, Refused> {
         let mut heap = self.heaps.write(commit.hash);
+        let place = state.find(commit, &heap);
+        self.commit_at(state, &mut heap, place, commit)
+    }
+
+    /// Commits where its object is, if there is one.
+    fn commit_at(
+        &self,
+        state: &mut TabletState,
+        heap: &mut Heap,
+        place: Option<Place>,
+        commit: &Commit<'_>,
+    ) -> Result<Committed, Refused> {
         let before_bytes = state.memory_bytes() + heap.memory_bytes();
-        let version = state.commit(commit, &mut heap, &self.switches, &self.budget)?;
+        let version = state.commit(commit, place, heap, &self.switches, &self.budget)?;
         self.budget.count(before_bytes, state.memory_bytes() + heap.memory_bytes());
         let grown = state.len() > self.options.tablet_objects;
         Ok(Committed { version, grown, dirty: heap.is_dirty() })

@@ -8,7 +8,7 @@ use super::load::Share;
 use super::places::Places;
 use crate::mutant::{Mutant, Switches};
 use crate::object::{self, ObjectRef};
-use crate::substrate::{Commit, Hint, Refused};
+use crate::substrate::{Commit, Refused};
 use crate::sync::{RwLock, RwLockReadGuard};
 
 /// Bits of the tablet number that a new table's tablets share out among them.
@@ -121,18 +121,10 @@ impl TabletState {
         places.filter(move |place| hash_of(heap, *place, switches) == hash)
     }
 
-    fn find(&self, commit: &Commit<'_>, heap: &Heap) -> Option<Place> {
+    /// Where the object of a commit is, if there is one.
+    pub(super) fn find(&self, commit: &Commit<'_>, heap: &Heap) -> Option<Place> {
         let is_it = |place: &Place| ObjectRef::new(heap.get(*place)).primary() == commit.primary;
         self.objects.candidates(commit.hash).find(is_it)
-    }
-
-    /// A hint at where the object of a commit will be.
-    pub(super) fn guess(&self, commit: &Commit<'_>, heap: &Heap) -> Hint {
-        let len = commit.object.map_or(0, <[u8]>::len);
-        match self.find(commit, heap).filter(|place| heap.has_room(*place, len)) {
-            Some(place) => heap.hint(place),
-            None => heap.next_hint(len),
-        }
     }
 
     /// Appends the hashes of all objects.
@@ -188,10 +180,12 @@ impl TabletState {
         budget.admit(heap.growth(image.len()) + table)
     }
 
-    /// Puts, replaces or removes an object; gives the version given to it, or the one removed.
+    /// Puts, replaces or removes an object, which is at `place` if there is one; gives the version
+    /// given to it, or the one removed.
     pub(super) fn commit(
         &mut self,
         commit: &Commit<'_>,
+        place: Option<Place>,
         heap: &mut Heap,
         switches: &Switches,
         budget: &Budget,
@@ -199,7 +193,6 @@ impl TabletState {
         if self.generation > commit.generation && !switches.on(Mutant::NoSchemaBarrier) {
             return Err(Refused::Schema);
         }
-        let place = self.find(commit, heap);
         let current = place.map(|place| ObjectRef::new(heap.get(place)).version());
         commit.expected.check(current)?;
         let Some(image) = commit.object else {
@@ -317,12 +310,13 @@ mod tests {
             if is_logged {
                 state.reserve(&put, &heap, &switches, &budget).unwrap();
             } else {
-                state.commit(&put, &mut heap, &switches, &budget).unwrap();
+                state.commit(&put, None, &mut heap, &switches, &budget).unwrap();
             }
             let late = of(None, 1);
             let reserved = state.reserve(&late, &heap, &switches, &budget);
             assert!(matches!(reserved, Err(Refused::Schema)));
-            let committed = state.commit(&late, &mut heap, &switches, &budget);
+            let place = state.find(&late, &heap);
+            let committed = state.commit(&late, place, &mut heap, &switches, &budget);
             assert!(matches!(committed, Err(Refused::Schema)));
         }
     }

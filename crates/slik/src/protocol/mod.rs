@@ -2,6 +2,7 @@
 //!
 //! [`Substrate`]: crate::substrate::Substrate
 
+pub(crate) mod changes;
 pub(crate) mod lookup;
 pub(crate) mod schema;
 pub(crate) mod write;

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::mutant::Mutant;
 use crate::schema::IndexId;
 use crate::scratch::WriteScratch;
-use crate::substrate::{HashCursor, Hint, Refused, Substrate};
+use crate::substrate::{HashCursor, Hint, Near, Refused, Substrate};
 
 /// Creates an index and fills it from the objects there are; readable when this returns.
 ///
@@ -74,7 +74,8 @@ fn fill_one<S: Substrate>(
         let (key, after) = more.split_at(usize::from(u16::from_le_bytes([*low, *high])));
         rest = after;
         entry::encode(key, hash, &mut scratch.entry);
-        grown |= substrate.insert_entry(index, &scratch.entry, hint)?;
+        let mut view = substrate.view();
+        grown |= substrate.insert_entry(&mut view, index, &scratch.entry, Near::UNKNOWN, hint)?;
     }
     drop(lock);
     if grown {

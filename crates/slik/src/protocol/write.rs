@@ -5,15 +5,14 @@
 //! unchanged keys are left alone. What is refused takes back the entries it inserted, save those
 //! that the object there bears.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::entry;
 use crate::error::Error;
 use crate::mutant::Mutant;
 use crate::object::{self, Key, ObjectRef};
-use crate::schema::IndexId;
 use crate::scratch::WriteScratch;
-use crate::substrate::{Commit, Committed, Expected, Refused, Substrate};
+use crate::substrate::{Commit, Committed, Expected, Hint, Looked, Refused, Substrate};
 
 /// Writes an object; gives its new version.
 pub(crate) fn write<S: Substrate>(
@@ -43,6 +42,15 @@ pub(crate) fn remove<S: Substrate>(
     Ok(Write::new(substrate, primary, false, expected).run(scratch)?.version)
 }
 
+/// What a writer found under its primary key.
+struct Met {
+    /// The version of the object.
+    current: Option<u64>,
+    /// It bears the keys that are to be put, in the same order.
+    same_keys: bool,
+    looked: Looked,
+}
+
 struct Write<'a, S: Substrate> {
     substrate: &'a S,
     view: S::View<'a>,
@@ -51,8 +59,8 @@ struct Write<'a, S: Substrate> {
     /// The scratch's image is to be put; else the object is to be removed.
     put: bool,
     expected: Expected,
-    /// The index of an indexlet found too large; the entry is in the scratch.
-    grown: Option<IndexId>,
+    /// The number of an entry in the scratch whose indexlet was found too large.
+    grown: Option<usize>,
     /// Another object has the same hash, so that entries may be shared with it.
     collides: bool,
 }
@@ -80,7 +88,10 @@ impl<'a, S: Substrate> Write<'a, S> {
             }
         };
         if self.grown.is_some() || committed.grown {
-            let indexlet = self.grown.map(|index| (index, &scratch.grown[..]));
+            let indexlet = self.grown.map(|number| {
+                let (index, entry, _) = scratch.changes.get(number);
+                (index, entry)
+            });
             self.substrate.split_grown(self.hash, indexlet);
         }
         if committed.dirty {
@@ -96,34 +107,37 @@ impl<'a, S: Substrate> Write<'a, S> {
     ) -> Result<Result<Committed, Refused>, Error> {
         let switches = self.substrate.switches();
         self.substrate.schema(&self.view, &mut scratch.schema)?;
-        let current = self.read_current(&mut scratch.old);
+        let Met { current, same_keys, looked } = self.meet(scratch);
+        let hint = match looked {
+            Looked::Committed(committed) => return Ok(committed),
+            Looked::Only(hint) => hint,
+        };
         if let Err(refused) = self.expected.check(current) {
             if switches.on(Mutant::RefusedWriteRemovesLiveEntries) {
-                self.take_back(false, scratch);
+                self.plan(false, scratch);
+                self.take_back(scratch);
             }
             return Ok(Err(refused));
         }
-        let had_object = current.is_some();
-        if self.put && had_object && same_keys(scratch) {
+        if same_keys {
             return Ok(self.commit(scratch));
         }
-        if switches.on(Mutant::RemoveBeforeCommit) && had_object {
+        self.plan(current.is_some(), scratch);
+        if switches.on(Mutant::RemoveBeforeCommit) {
             self.remove_old(scratch);
         }
         if switches.on(Mutant::CommitBeforeInsert) {
             let committed = self.commit(scratch);
             return Ok(committed.and_then(|committed| {
-                self.insert_new(had_object, scratch)?;
-                if had_object {
-                    self.remove_old(scratch);
-                }
+                self.insert_new(hint, scratch)?;
+                self.remove_old(scratch);
                 Ok(committed)
             }));
         }
-        let committed = self.insert_new(had_object, scratch).and_then(|()| self.commit(scratch));
+        let committed = self.insert_new(hint, scratch).and_then(|()| self.commit(scratch));
         if committed.is_err() {
-            self.take_back(had_object, scratch);
-        } else if had_object {
+            self.take_back(scratch);
+        } else {
             if switches.on(Mutant::RemovalWithoutKeyLock) {
                 drop(lock);
             }
@@ -132,119 +146,108 @@ impl<'a, S: Substrate> Write<'a, S> {
         Ok(committed)
     }
 
-    /// Copies the object to be replaced, but for its value; gives its version.
-    fn read_current(&mut self, old: &mut Vec<u8>) -> Option<u64> {
-        let mut current = None;
-        self.collides = false;
-        self.substrate.read(&mut self.view, self.hash, |object| {
-            if object.primary() == self.primary {
-                current = Some(object.version());
+    /// Looks at the object there is. One that bears the keys to be put, in the same order, is replaced
+    /// at once if that can be done: the usual overwrite. Another is copied, but for its value.
+    fn meet(&mut self, scratch: &mut WriteScratch) -> Met {
+        let WriteScratch { image, old, schema, .. } = scratch;
+        let commit = self.intent(image, schema.generation);
+        let new = self.put.then(|| ObjectRef::new(image));
+        let (mut current, mut same_keys, mut collides) = (None, false, false);
+        let visit = |object: ObjectRef<'_>| {
+            if object.primary() != self.primary {
+                collides = true;
+                return false;
+            }
+            current = Some(object.version());
+            same_keys = new.is_some_and(|new| new.key_section() == object.key_section());
+            if !same_keys {
                 old.clear();
                 old.extend_from_slice(object.head());
-            } else {
-                self.collides = true;
             }
-            ControlFlow::Continue(())
-        });
-        current
+            same_keys && self.expected.check(current).is_ok()
+        };
+        let looked = self.substrate.read_and_commit(&mut self.view, &commit, visit);
+        self.collides = collides;
+        Met { current, same_keys, looked }
     }
 
     fn commit(&mut self, scratch: &WriteScratch) -> Result<Committed, Refused> {
-        let commit = self.intent(scratch);
-        self.substrate.commit(&mut self.view, commit)
+        let commit = self.intent(&scratch.image, scratch.schema.generation);
+        self.substrate.commit(&mut self.view, &commit)
     }
 
-    fn intent<'s>(&self, scratch: &'s WriteScratch) -> Commit<'s>
+    fn intent<'s>(&self, image: &'s [u8], generation: u64) -> Commit<'s>
     where
         'a: 's,
     {
         Commit {
             hash: self.hash,
             primary: self.primary,
-            object: self.put.then_some(&scratch.image),
+            object: self.put.then_some(image),
             expected: self.expected,
-            generation: scratch.schema.generation,
+            generation,
             version: None,
         }
     }
 
-    /// Asks for the places of the entries that will be removed, so that they come while others are
-    /// inserted.
-    fn foresee_removals(&self, scratch: &mut WriteScratch) {
-        let new = ObjectRef::new(&scratch.image);
-        for (index, key) in ObjectRef::new(&scratch.old).keys_beyond(Some(new)) {
-            if scratch.schema.has(index) {
-                entry::encode(key, self.hash, &mut scratch.entry);
-                self.substrate.prefetch_entry(index, &scratch.entry);
+    /// Lists the entries to be inserted, those of the keys that the old object does not bear, and those
+    /// to be removed, of the keys that the new object does not bear; asks for where they are.
+    fn plan(&mut self, had_object: bool, scratch: &mut WriteScratch) {
+        let WriteScratch { image, old, changes, schema, .. } = scratch;
+        let new = self.put.then(|| ObjectRef::new(image));
+        let old = had_object.then(|| ObjectRef::new(old));
+        changes.clear();
+        self.grown = None;
+        for (index, key) in new.into_iter().flat_map(|new| new.keys_beyond(old)) {
+            if schema.has(index) {
+                changes.insert(index, key, self.hash);
             }
         }
+        for (index, key) in old.into_iter().flat_map(|old| old.keys_beyond(new)) {
+            if schema.has(index) {
+                changes.remove(index, key, self.hash);
+            }
+        }
+        self.substrate.foresee(&self.view, changes);
     }
 
-    /// Inserts the entries of the keys that the old object does not bear.
-    fn insert_new(&mut self, had_object: bool, scratch: &mut WriteScratch) -> Result<(), Refused> {
-        if !self.put {
-            return Ok(());
-        }
-        if had_object {
-            self.foresee_removals(scratch);
-        }
-        let mut hint = None;
-        let old = had_object.then(|| ObjectRef::new(&scratch.old));
-        for (index, key) in ObjectRef::new(&scratch.image).keys_beyond(old) {
-            if !scratch.schema.has(index) {
-                continue;
-            }
-            entry::encode(key, self.hash, &mut scratch.entry);
-            let guess = || self.substrate.guess(&self.intent(scratch));
-            let hint = *hint.get_or_insert_with(guess);
-            if self.substrate.insert_entry(index, &scratch.entry, hint)? {
-                self.grown = Some(index);
-                scratch.grown.clone_from(&scratch.entry);
+    fn insert_new(&mut self, hint: Hint, scratch: &WriteScratch) -> Result<(), Refused> {
+        for number in scratch.changes.inserted() {
+            let (index, entry, near) = scratch.changes.get(number);
+            if self.substrate.insert_entry(&mut self.view, index, entry, near, hint)? {
+                self.grown = Some(number);
             }
         }
         Ok(())
     }
 
-    /// Removes the entries of the new object that the old one does not bear.
-    fn take_back(&self, had_object: bool, scratch: &mut WriteScratch) {
-        if !self.put {
-            return;
-        }
-        let old = had_object.then(|| ObjectRef::new(&scratch.old));
-        for (index, key) in ObjectRef::new(&scratch.image).keys_beyond(old) {
-            entry::encode(key, self.hash, &mut scratch.entry);
-            self.remove_entry(index, key, &scratch.entry);
-        }
+    /// Removes what was to be inserted.
+    fn take_back(&mut self, scratch: &mut WriteScratch) {
+        self.remove_entries(scratch.changes.inserted(), scratch);
     }
 
-    /// Removes the entries of the old object that the new one does not bear.
-    fn remove_old(&self, scratch: &mut WriteScratch) {
-        let new = self.put.then(|| ObjectRef::new(&scratch.image));
-        for (index, key) in ObjectRef::new(&scratch.old).keys_beyond(new) {
-            if scratch.schema.has(index) {
-                entry::encode(key, self.hash, &mut scratch.entry);
-                self.remove_entry(index, key, &scratch.entry);
+    fn remove_old(&mut self, scratch: &mut WriteScratch) {
+        self.remove_entries(scratch.changes.removed(), scratch);
+    }
+
+    /// Removes each entry unless another object of the same hash bears its key. That object cannot
+    /// change meanwhile: having the same hash, it has the same lock.
+    fn remove_entries(&mut self, numbers: Range<usize>, scratch: &mut WriteScratch) {
+        let collides =
+            self.collides && !self.substrate.switches().on(Mutant::RemovalIgnoresCollisions);
+        for number in numbers {
+            let (index, entry, near) = scratch.changes.get(number);
+            let mut is_shared = false;
+            if collides {
+                let key = entry::key(entry, &mut scratch.key);
+                self.substrate.read(&mut self.view, self.hash, |object| {
+                    is_shared |= object.primary() != self.primary && object.bears(index, key);
+                    ControlFlow::Continue(())
+                });
+            }
+            if !is_shared {
+                self.substrate.remove_entry(&mut self.view, index, entry, near);
             }
         }
     }
-
-    /// Removes an entry unless another object of the same hash bears the key. That object cannot
-    /// change meanwhile: having the same hash, it has the same lock.
-    fn remove_entry(&self, index: IndexId, key: &[u8], entry: &[u8]) {
-        let mut shared = false;
-        if self.collides && !self.substrate.switches().on(Mutant::RemovalIgnoresCollisions) {
-            self.substrate.read(&mut self.substrate.view(), self.hash, |object| {
-                shared |= object.primary() != self.primary && object.bears(index, key);
-                ControlFlow::Continue(())
-            });
-        }
-        if !shared {
-            self.substrate.remove_entry(index, entry);
-        }
-    }
-}
-
-/// Whether new and old object have the same keys in the same order: the usual overwrite.
-fn same_keys(scratch: &WriteScratch) -> bool {
-    ObjectRef::new(&scratch.image).key_section() == ObjectRef::new(&scratch.old).key_section()
 }

@@ -30,16 +30,21 @@ impl Tree {
     /// # Panics
     /// If the entry is longer than [`LONGEST_ENTRY`]: the owner limits its keys.
     pub(crate) fn insert(&mut self, entry: &[u8], word: u64) -> bool {
+        self.insert_near(NONE, entry, word)
+    }
+
+    /// [`Tree::insert`] of an entry that [`Tree::approach`] has found to belong in leaf `near`, which
+    /// may be true no longer. O(1) if it is, and the leaf is not full.
+    pub(crate) fn insert_near(&mut self, near: u32, entry: &[u8], word: u64) -> bool {
         assert!(entry.len() <= LONGEST_ENTRY, "an entry has at most {LONGEST_ENTRY} bytes");
-        let leaf = self.leaf_of(entry);
-        let page = &self.leaves[leaf].page;
-        let at = match page.find(entry) {
-            Ok(at) => {
+        let (leaf, at) = match self.find(near, entry) {
+            (leaf, Ok(at)) => {
                 self.leaves.change(leaf, |leaf| leaf.page.set_word(at, word));
                 return false;
             }
-            Err(at) => at,
+            (leaf, Err(at)) => (leaf, at),
         };
+        let page = &self.leaves[leaf].page;
         if fits(page, entry, &self.limits) {
             self.leaves.change(leaf, |leaf| leaf.page.insert(at, entry, word));
         } else {

@@ -69,6 +69,12 @@ impl Leaves {
         result
     }
 
+    /// The leaf of a number, if there is one.
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> Option<&Leaf> {
+        self.chunks.get((number >> CHUNK_BITS) as usize)?.get(number as usize & (CHUNK - 1))
+    }
+
     #[inline]
     fn get_mut(&mut self, number: u32) -> &mut Leaf {
         &mut self.chunks[(number >> CHUNK_BITS) as usize][number as usize & (CHUNK - 1)]

@@ -12,9 +12,15 @@ use super::page::Page;
 
 impl Tree {
     /// Takes an entry out; `false` if it was not there. O(log n).
+    #[cfg(test)]
     pub(crate) fn remove(&mut self, entry: &[u8]) -> bool {
-        let leaf = self.leaf_of(entry);
-        let Ok(at) = self.leaves[leaf].page.find(entry) else { return false };
+        self.remove_near(NONE, entry)
+    }
+
+    /// Takes out an entry that [`Tree::approach`] has found in leaf `near`, which may be true no
+    /// longer; `false` if it was not there. O(1) if it is, and the leaf does not become sparse.
+    pub(crate) fn remove_near(&mut self, near: u32, entry: &[u8]) -> bool {
+        let (leaf, Ok(at)) = self.find(near, entry) else { return false };
         self.leaves.change(leaf, |leaf| leaf.page.remove(at));
         self.len -= 1;
         if self.len == 0 {

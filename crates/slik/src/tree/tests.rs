@@ -121,6 +121,14 @@ fn word_of(entry: &[u8]) -> u64 {
         .fold(entry.len() as u64, |word, byte| word.wrapping_mul(31).wrapping_add(u64::from(*byte)))
 }
 
+/// The leaf of an entry, or any other, or none.
+fn somewhere(tree: &Tree, entry: &[u8]) -> u32 {
+    match word_of(entry) % 3 {
+        0 => tree.approach(entry),
+        _ => word_of(entry) as u32 % (tree.leaves.len() as u32 + 2),
+    }
+}
+
 fn insert(tree: &mut Tree, entry: &[u8]) -> bool {
     tree.insert(entry, word_of(entry))
 }
@@ -158,13 +166,15 @@ fn expected(
 fn take_step(tree: &mut Tree, model: &mut Model, step: Step) {
     match step {
         Step::Insert(entry) => {
-            assert_eq!(tree.insert(&entry, 7), model.insert(entry.clone()));
+            let near = somewhere(tree, &entry);
+            assert_eq!(tree.insert_near(near, &entry, 7), model.insert(entry.clone()));
             assert_eq!(tree.word(&entry), Some(7));
             assert!(!insert(tree, &entry), "again, with another word");
             assert_eq!(tree.word(&entry), Some(word_of(&entry)));
         }
         Step::Remove(entry) => {
-            assert_eq!(tree.remove(&entry), model.remove(&entry));
+            let near = somewhere(tree, &entry);
+            assert_eq!(tree.remove_near(near, &entry), model.remove(&entry));
             assert!(!tree.contains(&entry));
         }
         Step::RemoveAt(share) => {
