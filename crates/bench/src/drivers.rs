@@ -2,6 +2,8 @@
 //! library that it stands for: its session beside a loop of the same calls, on stores of the same
 //! records, one thread each. `libraries` are the stores in this process, `servers` the others.
 
+#[cfg(feature = "aerospike")]
+mod aerospike;
 mod bare;
 #[cfg(feature = "cassandra")]
 mod cassandra;

@@ -42,6 +42,10 @@ pub fn connect(name: &str, endpoint: &Endpoint) -> anyhow::Result<Box<dyn Bare>>
             *port,
             database.unwrap_or("assay"),
         )?),
+        #[cfg(feature = "aerospike")]
+        "aerospike" => {
+            Box::new(super::aerospike::Aerospike::connect(host, *port, database.unwrap_or("test"))?)
+        }
         #[cfg(feature = "voltdb")]
         "voltdb" => Box::new(super::voltdb::Voltdb::connect(host, *port)?),
         _ => bail!("there is no client library for {name}"),

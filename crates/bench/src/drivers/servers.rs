@@ -24,6 +24,8 @@ pub const NAMES: &[&str] = &[
     "voltdb",
     #[cfg(feature = "mongodb")]
     "secantusdb",
+    #[cfg(feature = "aerospike")]
+    "aerospike",
 ];
 
 /// The layout that `name` is measured in.
@@ -33,6 +35,7 @@ pub fn layout(name: &str) -> &'static str {
         "memcached" => "value",
         "secantusdb" => "document",
         "voltdb" => "partitioned",
+        "aerospike" => "bins",
         _ => "row",
     }
 }
