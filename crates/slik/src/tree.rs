@@ -23,7 +23,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use inners::Inners;
+use inners::{Inners, NONE};
 use leaves::Leaves;
 use node::{Leaf, Step};
 
@@ -162,13 +162,18 @@ impl Tree {
     }
 
     /// The leaf where the entry is, or would be, and the place in it; found in the leaf of number
-    /// `near`, if there is one and the entry is between its others, without a way from the root.
+    /// `near`, if there is one and the entry is between its others or at an end of all, without a way
+    /// from the root.
     #[inline]
     fn find(&self, near: u32, entry: &[u8]) -> (u32, Result<usize, usize>) {
         if let Some(leaf) = self.leaves.get(near) {
             let place = leaf.page.find(entry);
-            let is_inside = place.is_ok() || place.is_err_and(|at| 0 < at && at < leaf.page.len());
-            if is_inside {
+            let is_its_own = match place {
+                Ok(_) => true,
+                Err(0) => leaf.previous == NONE,
+                Err(at) => at < leaf.page.len() || leaf.next == NONE,
+            };
+            if is_its_own {
                 return (near, place);
             }
         }

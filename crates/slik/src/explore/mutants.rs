@@ -126,6 +126,18 @@ const TABLET_SPLIT: Scenario = Scenario {
     ],
 };
 
+const TABLET_SPLIT_AND_SAME_KEYS: Scenario = Scenario {
+    before: five_objects,
+    threads: &[
+        |t, _| drop(t.split_tablet(b"p")),
+        |t, h| {
+            put(t, h, b"p", &[b"a"]);
+            put(t, h, b"q", &[b"b"]);
+        },
+        |t, h| key(t, h, b"a", b"b"),
+    ],
+};
+
 const CREATE_INDEX_AND_PUT: Scenario = Scenario {
     before: |t, h| put(t, h, b"p", &[b"a"]),
     threads: &[|t, _| t.create_index(1).unwrap(), |t, h| put(t, h, b"q", &[b"b"])],
@@ -149,6 +161,18 @@ const DROP_INDEX: Scenario = Scenario {
         },
         |t, h| put(t, h, b"p", &[b"b"]),
         |t, h| key(t, h, b"a", b"b"),
+    ],
+};
+
+const DROP_INDEX_AND_SAME_KEYS: Scenario = Scenario {
+    before: one_object,
+    threads: &[
+        |t, _| {
+            t.drop_index(1).unwrap();
+            t.create_index(1).unwrap();
+        },
+        |t, h| put(t, h, b"p", &[b"b"]),
+        |t, h| put(t, h, b"p", &[b"b"]),
     ],
 };
 
@@ -177,7 +201,7 @@ const REMOVED_AND_WRITTEN: Scenario = Scenario {
     threads: &[|t, h| put(t, h, b"p", &[b"b"]), |t, h| key(t, h, b"a", b"b")],
 };
 
-const SCENARIOS: [(&str, Scenario); 14] = [
+const SCENARIOS: [(&str, Scenario); 16] = [
     ("KEY_CHANGE", KEY_CHANGE),
     ("SAME_KEYS", SAME_KEYS),
     ("KEY_THERE_AND_BACK", KEY_THERE_AND_BACK),
@@ -186,9 +210,11 @@ const SCENARIOS: [(&str, Scenario); 14] = [
     ("INDEXLET_SPLIT_AND_PUT", INDEXLET_SPLIT_AND_PUT),
     ("INDEXLET_SPLIT_AND_LOOKUP", INDEXLET_SPLIT_AND_LOOKUP),
     ("TABLET_SPLIT", TABLET_SPLIT),
+    ("TABLET_SPLIT_AND_SAME_KEYS", TABLET_SPLIT_AND_SAME_KEYS),
     ("CREATE_INDEX_AND_PUT", CREATE_INDEX_AND_PUT),
     ("CREATE_INDEX_AND_KEY_CHANGE", CREATE_INDEX_AND_KEY_CHANGE),
     ("DROP_INDEX", DROP_INDEX),
+    ("DROP_INDEX_AND_SAME_KEYS", DROP_INDEX_AND_SAME_KEYS),
     ("CREATE_AND_DROP_INDEX", CREATE_AND_DROP_INDEX),
     ("COLLISION", COLLISION),
     ("REMOVED_AND_WRITTEN", REMOVED_AND_WRITTEN),

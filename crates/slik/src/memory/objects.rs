@@ -23,6 +23,9 @@ use crate::substrate::{
 use crate::sync::{self, MutexGuard};
 use crate::tree::Direction;
 
+/// Entries whose leaves are asked for ahead of a write: those of more would leave the cache again.
+const MOST_FORESEEN: usize = 32;
+
 impl Substrate for Memory {
     type KeyLock<'a> = MutexGuard<'a, ()>;
 
@@ -99,22 +102,28 @@ impl Substrate for Memory {
         commit: &Commit<'_>,
         mut visit: impl FnMut(ObjectRef<'_>) -> bool,
     ) -> Looked {
+        let len = commit.object.map_or(0, <[u8]>::len);
+        let commits_here = self.log.is_none() && commit.object.is_some();
         loop {
-            let mut state = view.tablet(commit.hash).write();
-            if state.owns(commit.hash) {
-                let mut heap = self.heaps.write(commit.hash);
-                let mut last = None;
-                let place = state
-                    .places(commit.hash, &heap, &self.switches)
-                    .inspect(|place| last = Some(*place))
-                    .find(|place| visit(ObjectRef::new(heap.get(*place))));
-                if place.is_some() && self.log.is_none() {
-                    let committed = self.commit_at(&mut state, &mut heap, place, commit);
-                    return Looked::Committed(committed);
+            if !commits_here {
+                let state = view.tablet(commit.hash).read();
+                if state.owns(commit.hash) {
+                    let heap = self.heaps.read(commit.hash);
+                    let (last, _) = state.visit(commit.hash, &heap, &self.switches, &mut visit);
+                    return Looked::Only(heap.guess(last, len));
                 }
-                return Looked::Only(heap.guess(last, commit.object.map_or(0, <[u8]>::len)));
+            } else {
+                let mut state = view.tablet(commit.hash).write();
+                if state.owns(commit.hash) {
+                    let mut heap = self.heaps.write(commit.hash);
+                    let (last, is_it) = state.visit(commit.hash, &heap, &self.switches, &mut visit);
+                    if is_it {
+                        let committed = self.commit_at(&mut state, &mut heap, last, commit);
+                        return Looked::Committed(committed);
+                    }
+                    return Looked::Only(heap.guess(last, len));
+                }
             }
-            drop(state);
             *view = self.layout.load();
         }
     }
@@ -126,7 +135,7 @@ impl Substrate for Memory {
 
     /// All leaves come at once, and then all that is reached through them.
     fn foresee(&self, view: &Guard<Arc<Layout>>, changes: &mut Changes) {
-        for number in changes.all() {
+        for number in changes.all().take(MOST_FORESEEN) {
             let (index, entry, _) = changes.get(number);
             let Some(indexlet) = view.index(index).map(|slot| slot.parts.of(entry)) else {
                 continue;
@@ -135,7 +144,7 @@ impl Substrate for Memory {
             let near = state.tree.approach(entry);
             changes.locate(number, Near(near));
         }
-        for number in changes.all() {
+        for number in changes.all().take(MOST_FORESEEN) {
             let (index, entry, near) = changes.get(number);
             let Some(indexlet) = view.index(index).map(|slot| slot.parts.of(entry)) else {
                 continue;
@@ -215,6 +224,7 @@ impl Substrate for Memory {
         loop {
             let Some(slot) = view.index(index) else { return };
             let mut state = slot.parts.of(entry).0.write();
+            // An index that is there again has no such entry: it was filled under the key's lock.
             if state.dropped {
                 return;
             }

@@ -121,6 +121,23 @@ impl TabletState {
         places.filter(move |place| hash_of(heap, *place, switches) == hash)
     }
 
+    /// Visits the objects of a hash until told that one was it; where the last visited is, and whether
+    /// it was.
+    pub(super) fn visit(
+        &self,
+        hash: u64,
+        heap: &Heap,
+        switches: &Switches,
+        visit: &mut impl FnMut(ObjectRef<'_>) -> bool,
+    ) -> (Option<Place>, bool) {
+        let mut last = None;
+        let is_it = self.places(hash, heap, switches).any(|place| {
+            last = Some(place);
+            visit(ObjectRef::new(heap.get(place)))
+        });
+        (last, is_it)
+    }
+
     /// Where the object of a commit is, if there is one.
     pub(super) fn find(&self, commit: &Commit<'_>, heap: &Heap) -> Option<Place> {
         let is_it = |place: &Place| ObjectRef::new(heap.get(*place)).primary() == commit.primary;

@@ -72,6 +72,6 @@ impl Changes {
 
     /// The bytes that are kept for later writes.
     pub(crate) fn capacity(&self) -> usize {
-        self.bytes.capacity()
+        self.bytes.capacity() + self.changes.capacity() * size_of::<Change>()
     }
 }

@@ -34,7 +34,7 @@ impl Tree {
     }
 
     /// [`Tree::insert`] of an entry that [`Tree::approach`] has found to belong in leaf `near`, which
-    /// may be true no longer. O(1) if it is, and the leaf is not full.
+    /// may be true no longer. O(1) if it is, the leaf is not full and the entry is not at an end of it.
     pub(crate) fn insert_near(&mut self, near: u32, entry: &[u8], word: u64) -> bool {
         assert!(entry.len() <= LONGEST_ENTRY, "an entry has at most {LONGEST_ENTRY} bytes");
         let (leaf, at) = match self.find(near, entry) {

@@ -18,7 +18,7 @@ impl Tree {
     }
 
     /// Takes out an entry that [`Tree::approach`] has found in leaf `near`, which may be true no
-    /// longer; `false` if it was not there. O(1) if it is, and the leaf does not become sparse.
+    /// longer; `false` if it was not there. O(1) if it is true and the leaf does not become sparse.
     pub(crate) fn remove_near(&mut self, near: u32, entry: &[u8]) -> bool {
         let (leaf, Ok(at)) = self.find(near, entry) else { return false };
         self.leaves.change(leaf, |leaf| leaf.page.remove(at));
