@@ -40,11 +40,8 @@ pub fn mariadb_is_fetched_and_serves() {
 }
 
 pub fn mysql_is_fetched_and_serves() {
-    if !Command::new("npm").arg("--version").output().is_ok_and(|run| run.status.success()) {
-        eprintln!("skipped: mysql is fetched by npm, which is not installed");
-        return;
-    }
-    is_fetched_and_serves("mysql", "5.6.");
+    // With libraries of Debian's archive.
+    is_fetched_from_debian_and_serves("mysql", "8.0.");
 }
 
 pub fn secantusdb_is_fetched_and_serves() {
