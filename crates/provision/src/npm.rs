@@ -10,7 +10,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::tarball;
+use crate::{command::run_needed, tarball};
 
 /// A package, by version and content.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub(crate) fn unpack(
         .arg(format!("{name}@{version}"))
         .current_dir(folder);
     let missing = "install Node.js with npm (Debian, Ubuntu: npm)";
-    let packed = tarball::run("npm", &mut npm, missing, on_progress)?;
+    let packed = run_needed("npm", &mut npm, missing, on_progress)?;
     if !packed.status.success() {
         return Err(format!("npm could not get {name}@{version}: {}", packed.last_words()));
     }

