@@ -40,6 +40,11 @@ fn indexed(table: &Table, _: &History) {
     table.create_index(1).unwrap();
 }
 
+fn index_anew(table: &Table, history: &History) {
+    table.drop_index(1).unwrap();
+    indexed(table, history);
+}
+
 fn one_object(table: &Table, history: &History) {
     indexed(table, history);
     put(table, history, b"p", &[b"a"]);
@@ -154,26 +159,12 @@ const CREATE_INDEX_AND_KEY_CHANGE: Scenario = Scenario {
 
 const DROP_INDEX: Scenario = Scenario {
     before: one_object,
-    threads: &[
-        |t, _| {
-            t.drop_index(1).unwrap();
-            t.create_index(1).unwrap();
-        },
-        |t, h| put(t, h, b"p", &[b"b"]),
-        |t, h| key(t, h, b"a", b"b"),
-    ],
+    threads: &[index_anew, |t, h| put(t, h, b"p", &[b"b"]), |t, h| key(t, h, b"a", b"b")],
 };
 
 const DROP_INDEX_AND_SAME_KEYS: Scenario = Scenario {
     before: one_object,
-    threads: &[
-        |t, _| {
-            t.drop_index(1).unwrap();
-            t.create_index(1).unwrap();
-        },
-        |t, h| put(t, h, b"p", &[b"b"]),
-        |t, h| put(t, h, b"p", &[b"b"]),
-    ],
+    threads: &[index_anew, |t, h| put(t, h, b"p", &[b"b"]), |t, h| put(t, h, b"p", &[b"b"])],
 };
 
 const CREATE_AND_DROP_INDEX: Scenario = Scenario {

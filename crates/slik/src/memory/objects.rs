@@ -105,14 +105,7 @@ impl Substrate for Memory {
         let len = commit.object.map_or(0, <[u8]>::len);
         let commits_here = self.log.is_none() && commit.object.is_some();
         loop {
-            if !commits_here {
-                let state = view.tablet(commit.hash).read();
-                if state.owns(commit.hash) {
-                    let heap = self.heaps.read(commit.hash);
-                    let (last, _) = state.visit(commit.hash, &heap, &self.switches, &mut visit);
-                    return Looked::Only(heap.guess(last, len));
-                }
-            } else {
+            if commits_here {
                 let mut state = view.tablet(commit.hash).write();
                 if state.owns(commit.hash) {
                     let mut heap = self.heaps.write(commit.hash);
@@ -121,6 +114,13 @@ impl Substrate for Memory {
                         let committed = self.commit_at(&mut state, &mut heap, last, commit);
                         return Looked::Committed(committed);
                     }
+                    return Looked::Only(heap.guess(last, len));
+                }
+            } else {
+                let state = view.tablet(commit.hash).read();
+                if state.owns(commit.hash) {
+                    let heap = self.heaps.read(commit.hash);
+                    let (last, _) = state.visit(commit.hash, &heap, &self.switches, &mut visit);
                     return Looked::Only(heap.guess(last, len));
                 }
             }
